@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeded hash for tables whose keys clients choose: XXH3 with a secret seed drawn at start,
+ * so that keys cannot be made to collide on purpose. Any thread. */
+#ifndef SERVER_BASE_HASH_H
+#define SERVER_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t hash_bytes(const void *data, size_t n);
+
+#endif
