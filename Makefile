@@ -2,7 +2,9 @@
 # Sluice: one Makefile, sources by wildcard, one build folder per variant.
 VARIANT ?= release
 B       := build/$(VARIANT)
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 PKGS    := libevent libevent_pthreads jansson libsodium libssl libcrypto sqlite3
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \

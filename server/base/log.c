@@ -123,10 +123,10 @@ log_close(void)
 bool
 log_enabled(enum log_level level)
 {
-    if (level == LOG_TRACE) {
+    if (level == LVL_TRACE) {
         return atomic_load_explicit(&lg.trace, memory_order_relaxed);
     }
-    if (level == LOG_DEBUG) {
+    if (level == LVL_DEBUG) {
         return atomic_load_explicit(&lg.debug, memory_order_relaxed);
     }
     return true;
@@ -175,16 +175,16 @@ static int
 syslog_priority(enum log_level level)
 {
     switch (level) {
-    case LOG_TRACE:
-    case LOG_DEBUG:
+    case LVL_TRACE:
+    case LVL_DEBUG:
         return 7;
-    case LOG_INFO:
+    case LVL_INFO:
         return 5;
-    case LOG_WARN:
+    case LVL_WARN:
         return 4;
-    case LOG_ERROR:
+    case LVL_ERROR:
         return 3;
-    case LOG_FATAL:
+    case LVL_FATAL:
         return 2;
     }
     return 5;

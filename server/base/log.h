@@ -10,7 +10,7 @@
 
 #include "server/base/status.h"
 
-enum log_level { LOG_TRACE, LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_FATAL };
+enum log_level { LVL_TRACE, LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR, LVL_FATAL };
 
 /* All of it may change at run time (reload, SIGUSR1). */
 struct log_opts {
@@ -36,12 +36,12 @@ bool log_enabled(enum log_level level);
 
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-#define log_trace(...) log_write(LOG_TRACE, __VA_ARGS__)
-#define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
-#define log_info(...)  log_write(LOG_INFO, __VA_ARGS__)
-#define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
-#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
-#define log_fatal(...) log_write(LOG_FATAL, __VA_ARGS__)
+#define log_trace(...) log_write(LVL_TRACE, __VA_ARGS__)
+#define log_debug(...) log_write(LVL_DEBUG, __VA_ARGS__)
+#define log_info(...)  log_write(LVL_INFO, __VA_ARGS__)
+#define log_warn(...)  log_write(LVL_WARN, __VA_ARGS__)
+#define log_error(...) log_write(LVL_ERROR, __VA_ARGS__)
+#define log_fatal(...) log_write(LVL_FATAL, __VA_ARGS__)
 
 /* Lets one line a second through, so that logging never becomes the collapse:
  *   static struct log_limit lim; uint64_t held;
