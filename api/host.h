@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the API plane needs from the server around it: one struct of functions, so that api/ knows
+ * no sockets and its tests bring a host of their own. Every function may be called from any
+ * thread, takes no lock of api/, and never calls back into api/. */
+#ifndef API_HOST_H
+#define API_HOST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/base/status.h"
+
+struct account; /* of the server; api/ only hands it back. Lives until after api_free. */
+
+/* Where a request came from. A connection is named by loop and id, never by a pointer. */
+struct api_origin {
+    struct account *account;  /* borrowed: accounts live until the server ends */
+    const char *account_name; /* borrowed, as account */
+    uint64_t account_key;     /* the account's number, never 0: the flow of its requests */
+    uint32_t loop;
+    uint64_t cid;       /* the connection's id; 0: no connection (the server itself) */
+    bool is_client;     /* false: a route, gateway or leaf node; never cancelled for absence */
+    bool is_operator;   /* the account is the system account */
+    const char *user;   /* borrowed for the call; "" where there is none */
+    const char *client; /* borrowed for the call; the name that the client gave, or "" */
+    const char *host;   /* borrowed for the call; the client's address */
+};
+
+/* One message for an API subject, on the I/O thread that read it. All is borrowed for the call. */
+struct api_message {
+    struct api_origin origin;
+    const char *subject;
+    const char *reply; /* "" where there is none */
+    const char *hdr;   /* the header block as on the wire ("NATS/1.0\r\n…\r\n\r\n"), or NULL */
+    size_t hdr_len;
+    const char *data;
+    size_t data_len;
+    int64_t now; /* monotonic ns */
+};
+
+struct api_bytes {
+    const char *hdr; /* borrowed for the call; NULL: no header block */
+    size_t hdr_len;
+    const char *data; /* borrowed for the call */
+    size_t data_len;
+};
+
+struct api_host {
+    void *ctx; /* borrowed: outlives the plane */
+
+    /* Publishes into an account, as the server, by way of the loop (of an origin; or any number:
+     * taken modulo the loops). Copies everything. hdr may be NULL, reply may be NULL. Messages of
+     * one caller through one loop keep their order. Memory running out drops it, counted. */
+    void (*publish)(void *ctx, struct account *acc, uint32_t loop, const char *subject,
+                    const char *reply, const struct api_bytes *body);
+
+    /* True if somebody in the account would get a message on that subject now. */
+    bool (*has_interest)(void *ctx, struct account *acc, const char *subject);
+
+    /* The system account, or NULL where the configuration has none. */
+    struct account *(*system_account)(void *ctx);
+
+    /* The public nkey that names this server ("N…"), and its name; constant. */
+    const char *(*server_id)(void *ctx);
+    const char *(*server_name)(void *ctx);
+
+    /* The "server" object of $SYS replies and events. New reference, or NULL without memory. */
+    json_t *(*server_info)(void *ctx);
+
+    /* One of the monitor's views, as $SYS.REQ.SERVER.<id>.<what> gives it in "data": what is
+     * "VARZ", "CONNZ", "SUBSZ", "ACCOUNTZ", "STATSZ", "HEALTHZ", … options: the request's JSON
+     * object or NULL. ST_OK: *out is a new reference. ST_NOTFOUND: no such view. ST_INVAL:
+     * *err (mem_free) says what is wrong with the options. May wait some ms for the loops. */
+    enum status (*monitor)(void *ctx, const char *what, const json_t *options, json_t **out,
+                           char **err);
+
+    /* The body of $SYS.REQ.USER.INFO for the connection of the origin. ST_NOTFOUND: it is gone. */
+    enum status (*user_info)(void *ctx, const struct api_origin *origin, json_t **out);
+
+    /* Operator commands of $SYS.REQ.SERVER.<id>.RELOAD, .KICK, .LDM: ST_OK or what failed. */
+    enum status (*reload)(void *ctx, char **err);
+    enum status (*kick)(void *ctx, uint64_t cid);
+    enum status (*lame_duck)(void *ctx, uint64_t cid);
+};
+
+#endif
