@@ -12,6 +12,7 @@
 struct account;
 struct api;
 struct config;
+struct monitor;
 struct server;
 
 #define SERVER_VERSION "2.15.2" /* the NATS level that we match: clients gate features on it */
@@ -37,6 +38,8 @@ int64_t server_config_load_wall(const struct server *s);
 const char *server_config_digest(const struct server *s);
 
 struct api *server_api(struct server *s);
+/* NULL before it was made and after it was freed. Any thread. */
+struct monitor *server_monitor(struct server *s);
 
 /* Accounts by name; NULL: no such. system: NULL where the configuration has none. Any thread. */
 struct account *server_account(struct server *s, const char *name);
