@@ -47,11 +47,13 @@ void api_free(struct api *a);
 enum status api_update(struct api *a, const struct api_opts *opts) MUST_CHECK;
 
 /* The subjects that the plane serves: the server puts one service subscription into its subject
- * tries for each. system_only: in the system account; else in every account, the system's too. */
+ * tries for each: in the system account where system_only, in all others where users_only, else in
+ * every account. A message that matches several of them is received once for each. */
 struct api_subscription {
-    const char *subject; /* borrowed until api_free */
+    const char *subject; /* borrowed until api_free; may hold wildcards */
     const struct api_endpoint *endpoint;
     bool system_only;
+    bool users_only;
 };
 size_t api_subscriptions(const struct api *a, const struct api_subscription **out);
 

@@ -69,10 +69,16 @@ struct api_host {
     /* The "server" object of $SYS replies and events. New reference, or NULL without memory. */
     json_t *(*server_info)(void *ctx);
 
-    /* One of the monitor's views, as $SYS.REQ.SERVER.<id>.<what> gives it in "data": what is
-     * "VARZ", "CONNZ", "SUBSZ", "ACCOUNTZ", "STATSZ", "HEALTHZ", … options: the request's JSON
-     * object or NULL. ST_OK: *out is a new reference. ST_NOTFOUND: no such view. ST_INVAL:
-     * *err (mem_free) says what is wrong with the options. May wait some ms for the loops. */
+    /* One of the monitor's views, as $SYS.REQ.SERVER.<id>.<what> gives it in "data": VARZ CONNZ
+     * SUBSZ ROUTEZ GATEWAYZ LEAFZ ACCOUNTZ JSZ HEALTHZ STATSZ (the object "statsz") PROFILEZ
+     * EXPVARZ IPQUEUESZ RAFTZ; and of one account, named by a key of the options:
+     *   ACCSTATZ  {"accounts":[…], "include_unused"}   ACCINFO  {"account"}
+     *   ACCJSZ    {"account", …}                       CONNS    {"acc"}: "acc" … "slow_consumers"
+     *   NSUBS     {"acc", "subject", "queue"}: an integer, subscriptions of clients that match
+     * options: the request's JSON object or NULL; the names are those of nats-server's options.
+     * ST_OK: *out is a new reference. ST_NOTFOUND: no such view, or no such account (CONNS,
+     * NSUBS). ST_INVAL: *err (mem_free) says what is wrong, as nats-server words it. May wait some
+     * ms for the loops. */
     enum status (*monitor)(void *ctx, const char *what, const json_t *options, json_t **out,
                            char **err);
 
