@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subscriptions of one account, found by subject: literal subjects in a hash table, wildcard
+ * subjects in a trie of tokens. Any thread; a read-write lock inside, held for look-ups and
+ * changes only.
+ *
+ * Each match comes with a stamp of three generations. A cached match stays valid while its stamp
+ * is current: a literal subscription changes one of 1,024 generations (by hash of its subject), a
+ * wildcard one that begins with a literal token one of 256 (by hash of that token), any other the
+ * one for all. So subscriptions that come and go on _INBOX.… leave matches of other subjects. */
+#ifndef SERVER_ROUTE_SUBLIST_H
+#define SERVER_ROUTE_SUBLIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/base/status.h"
+
+struct sub;
+struct sublist;
+
+struct sublist_stamp {
+    uint32_t literal, first, any;
+};
+
+/* The members of one queue group in a match; several ranges of one name are merged. */
+struct match_group {
+    uint32_t begin; /* into subs */
+    uint32_t n;
+};
+
+/* A match: each sub referenced. Grows; reused from call to call. Owned by one thread. */
+struct match {
+    struct sub **subs; /* owned array, ref each: plain ones first, then the groups */
+    uint32_t n_plain, n_subs, cap_subs;
+    struct match_group *groups; /* owned */
+    uint32_t n_groups, cap_groups;
+    struct sublist_stamp stamp;
+};
+
+enum status sublist_new(struct sublist **out) MUST_CHECK;
+/* All subscriptions must have been removed, but for the services, which it lets go. */
+void sublist_free(struct sublist *l);
+
+/* Takes a reference of its own. The subject must be valid (subject_is_valid). */
+enum status sublist_insert(struct sublist *l, struct sub *s) MUST_CHECK;
+/* Lets the reference go. False: it was not in the list. */
+bool sublist_remove(struct sublist *l, struct sub *s);
+
+/* Replaces the content of m with what matches a literal subject. On ST_NOMEM m is empty. */
+enum status sublist_match(struct sublist *l, const char *subject, size_t n,
+                          struct match *m) MUST_CHECK;
+/* True if at least one subscription matches. */
+bool sublist_has_interest(struct sublist *l, const char *subject, size_t n);
+
+struct sublist_stamp sublist_stamp(struct sublist *l, const char *subject, size_t n);
+static inline bool
+sublist_stamp_equal(struct sublist_stamp a, struct sublist_stamp b)
+{
+    return a.literal == b.literal && a.first == b.first && a.any == b.any;
+}
+
+struct sublist_counts {
+    uint64_t subs, inserts, removes;
+};
+void sublist_counts(struct sublist *l, struct sublist_counts *out);
+
+void match_reset(struct match *m);
+void match_fini(struct match *m);
+
+#endif
