@@ -152,6 +152,8 @@ tsan: ## Queue, net and overload tests under the thread sanitizer
 	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan UNIT='queue server/net api' build-asan
 	@+$(MAKE) --no-print-directory VARIANT=tsan UNIT='queue server/net api' SUITES='$(filter system,$(SUITES))' check
 
+compile: $(SLUICE) $(TESTS)
+
 build-asan: $(TESTS) $(NEEDS_system)
 
 valgrind: build-tests ## Unit tests under valgrind
@@ -229,7 +231,7 @@ help: ## This list
 	@for s in $(SUITES); do printf '  %-14s the suite "%s" alone\n' check-$$s $$s; done
 
 FORCE:
-.PHONY: FORCE all examples deps run test check check-unit build-tests build-asan asan tsan valgrind coverage \
+.PHONY: FORCE all examples deps run test check check-unit build-tests compile build-asan asan tsan valgrind coverage \
         gates format format-check check-deps check-headers check-files check-docs lint lint-files ci \
         install uninstall clean help
 .SECONDARY:
