@@ -16,7 +16,7 @@ struct conn;
 struct peer;
 struct subset;
 
-enum { SUB_LOOP_SERVICE = UINT32_MAX }; /* of the server itself: no connection */
+#define SUB_LOOP_SERVICE UINT32_MAX /* of the server itself: no connection */
 
 /* Immutable but for: conn, nmsgs, max, hnext (the owning loop); set, index (the trie's lock). */
 struct sub {
