@@ -3,10 +3,11 @@
 # for each variant. `make help` lists the targets. Knobs: CC=clang, CFLAGS=…, WERROR=1, V=1, JOBS=n,
 # UNIT="queue server/net" (only the unit tests below these folders), prefix=… and DESTDIR=… (install).
 #
-# A folder of tests adds a suite with three lines in its own .mk (see the includes below):
+# A folder of tests adds a suite with three lines in its own .mk (tests/*/*.mk):
 #     SUITES       += system                        gives `make check-system`, and a place in `make test`
 #     SUITE_system  = tests/system/run $(SLUICE)    a command that prints PASS name | FAIL name | SKIP name reason
 #     NEEDS_system  = $(SLUICE)                     what must be built first
+#     ASAN_SUITES  += system                        … in `make asan`, and TSAN_SUITES in `make tsan`
 # The tools that need Go (nats, nats-server) are on the suite's PATH where Go is; else it prints SKIP.
 
 VARIANT ?= release
@@ -118,7 +119,7 @@ test: ## Install what is missing, build, run every test
 	@+$(MAKE) --no-print-directory check
 
 # ---- tests -------------------------------------------------------------------------------------
--include tests/system/system.mk tests/fuzz/fuzz.mk tests/bench/bench.mk tests/compat/compat.mk
+include $(wildcard tests/*/*.mk)
 
 ENV_asan := ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1 \
             UBSAN_OPTIONS=print_stacktrace=1
@@ -144,17 +145,16 @@ $(foreach s,$(SUITES),$(eval $(call suite_rule,$s)))
 
 build-tests: $(TESTS) $(foreach s,$(SUITES),$(NEEDS_$s))
 
-asan: ## Unit and system tests under the address and undefined-behaviour sanitizers
-	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan build-asan
-	@+$(MAKE) --no-print-directory VARIANT=asan SUITES='$(filter system,$(SUITES))' check
+TSAN_UNIT   := queue server/net api
+asan: ## Unit tests and ASAN_SUITES under the address and undefined-behaviour sanitizers
+	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan SUITES='$(sort $(ASAN_SUITES))' build-tests
+	@+$(MAKE) --no-print-directory VARIANT=asan SUITES='$(sort $(ASAN_SUITES))' check
 
-tsan: ## Queue, net and overload tests under the thread sanitizer
-	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan UNIT='queue server/net api' build-asan
-	@+$(MAKE) --no-print-directory VARIANT=tsan UNIT='queue server/net api' SUITES='$(filter system,$(SUITES))' check
+tsan: ## Unit tests of queue, net and api and TSAN_SUITES under the thread sanitizer
+	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan UNIT='$(TSAN_UNIT)' SUITES='$(sort $(TSAN_SUITES))' build-tests
+	@+$(MAKE) --no-print-directory VARIANT=tsan UNIT='$(TSAN_UNIT)' SUITES='$(sort $(TSAN_SUITES))' check
 
 compile: $(SLUICE) $(TESTS)
-
-build-asan: $(TESTS) $(NEEDS_system)
 
 valgrind: build-tests ## Unit tests under valgrind
 	@+$(MAKE) --no-print-directory check-unit WRAP='valgrind -q --leak-check=full --error-exitcode=9'
@@ -231,7 +231,7 @@ help: ## This list
 	@for s in $(SUITES); do printf '  %-14s the suite "%s" alone\n' check-$$s $$s; done
 
 FORCE:
-.PHONY: FORCE all examples deps run test check check-unit build-tests compile build-asan asan tsan valgrind coverage \
+.PHONY: FORCE all examples deps run test check check-unit build-tests compile asan tsan valgrind coverage \
         gates format format-check check-deps check-headers check-files check-docs lint lint-files ci \
         install uninstall clean help
 .SECONDARY:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Clients of others against the server. `make check-compat` runs all of them; `make test` a choice.
 NATSC := build/compat/natsc
-SUITES += natsc gonats
+SUITES      += natsc gonats
+ASAN_SUITES += natsc
+TSAN_SUITES += natsc
 
 SUITE_natsc   = $(NATSC) $(SLUICE)
 NEEDS_natsc   = $(NATSC) $(SLUICE)

@@ -4,7 +4,8 @@
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 
-SUITES += fuzz
+SUITES      += fuzz
+ASAN_SUITES += fuzz
 SUITE_fuzz = for f in $(FUZZERS); do $(B)/tests/fuzz/replay_$$f fuzz/$$f tests/fuzz/corpus/$$f || echo "FAIL fuzz/$$f"; done
 NEEDS_fuzz = $(FUZZERS:%=$(B)/tests/fuzz/replay_%)
 
