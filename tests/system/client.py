@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client connection of a transcript: a plain socket, read line by line."""
 import json
+import os
 import re
 import socket
+import struct
 import time
 
 
@@ -10,15 +12,24 @@ class Closed(Exception):
     """The server closed the connection."""
 
 
-def unread_by_server(client_port, server_port):
-    """Bytes of ours that the kernel still holds for the server, 0 when it has read all."""
-    want = ("%04X" % server_port, "%04X" % client_port)
-    with open("/proc/net/tcp", encoding="ascii") as f:
-        for line in f:
-            field = line.split()
-            if (field[1][-4:], field[2][-4:]) == want:
-                return int(field[4].split(":")[1], 16)
-    return 0
+class Diagnosis:
+    """Asks the kernel (sock_diag) how much the owner of a loopback TCP socket has not yet read."""
+
+    def __init__(self):
+        self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)  # NETLINK_SOCK_DIAG
+        self.sock.settimeout(5)
+
+    def unread(self, port, peer_port):
+        """Bytes that wait at 127.0.0.1:port from peer_port; 0 too when the socket is gone."""
+        loopback = socket.inet_aton("127.0.0.1") + bytes(12)
+        ident = struct.pack(">HH", port, peer_port) + loopback + loopback + struct.pack("=III", 0, ~0 & 0xffffffff, ~0 & 0xffffffff)
+        body = struct.pack("=BBBxI", socket.AF_INET, socket.IPPROTO_TCP, 0, 0xffffffff) + ident
+        # SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST
+        self.sock.send(struct.pack("=IHHII", 16 + len(body), 20, 1, 0, 0) + body)
+        answer = self.sock.recv(4096)
+        if struct.unpack_from("=H", answer, 4)[0] != 20:
+            return 0
+        return struct.unpack_from("=I", answer, 16 + 4 + 48 + 4)[0]
 
 
 class Client:
@@ -32,6 +43,7 @@ class Client:
         self.pings = options.get("pings", False)
         self.buf = b""
         self.info = {}
+        self.diagnosis = None
         self.server_port = address[1]
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if "rcvbuf" in options:
@@ -41,11 +53,11 @@ class Client:
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port = self.sock.getsockname()[1]
 
-    def send(self, data, quiet=False):
+    def send(self, data, quiet=False, whole=False):
         if not quiet:
             self.note("%s> %s" % (self.name, show(data)))
         try:
-            if self.split and len(data) <= 4096:
+            if self.split and not whole and len(data) <= 4096:
                 for i in range(len(data)):
                     self.sock.sendall(data[i:i + 1])
                     self.wait_read()
@@ -57,9 +69,12 @@ class Client:
     def wait_read(self):
         """Returns when the server has read all that was sent."""
         deadline = time.monotonic() + self.timeout
-        while unread_by_server(self.port, self.server_port):
+        if self.diagnosis is None:
+            self.diagnosis = Diagnosis()
+        while self.diagnosis.unread(self.server_port, self.port):
             if time.monotonic() > deadline:
                 raise TimeoutError("the server does not read")
+            os.sched_yield()
 
     def line(self):
         """The next line without its CRLF; a PING of the server is answered here, unless asked for."""
@@ -112,6 +127,8 @@ class Client:
         if reset:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.sock.close()
+        if self.diagnosis:
+            self.diagnosis.sock.close()
 
 
 def show(data):

@@ -96,7 +96,7 @@ class Run:
         """Connects and says CONNECT as a client library does; returns when the server has taken it."""
         c = self.connect(name, options)
         c.read_info()
-        c.send(b"CONNECT " + json.dumps(dict(PLAIN_CONNECT, **extra)).encode() + b"\r\nPING\r\n")
+        c.send(b"CONNECT " + json.dumps(dict(PLAIN_CONNECT, **extra)).encode() + b"\r\nPING\r\n", whole=True)
         if extra.get("verbose"):
             self.expect(c, "+OK")
         self.expect(c, "PONG")
@@ -130,7 +130,7 @@ class Run:
     def fence(self, c):
         """Passes when nothing came before the answer to a PING; asked twice, for what is on its way."""
         for _ in range(2):
-            c.send(b"PING\r\n", quiet=True)
+            c.send(b"PING\r\n", quiet=True, whole=True)
             self.expect(c, "PONG")
 
     def until(self, condition, what):
