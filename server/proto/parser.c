@@ -230,7 +230,8 @@ parser_next(const struct parser *p, const char *buf, size_t len, size_t *used, s
     }
     const char *nl = memchr(buf + begin, '\n', len - begin);
     size_t end = nl != NULL ? (size_t)(nl - buf) : len;
-    if (nl != NULL && end > begin && buf[end - 1] == '\r') {
+    /* Where the line has not ended, this CR may be the begin of its end. */
+    if (end > begin && buf[end - 1] == '\r') {
         end--;
     }
     op->arg = buf + begin;

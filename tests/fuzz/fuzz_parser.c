@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol parser over arbitrary bytes: ranges lie inside what it was given, it makes progress,
- * and an operation does not depend on what follows it. The first byte sets the limits. */
+ * an operation does not depend on what follows it, and bytes that come in pieces give what they
+ * give whole. The first byte sets the limits. */
 #include "server/proto/parser.h"
 
 #include <stdint.h>
@@ -57,6 +58,30 @@ check_alone(const struct parser *p, const char *buf, size_t len)
     free(copy);
 }
 
+/* Any beginning of the bytes asks for more, with the length right where it is told, or already
+ * gives the error that all of them give. */
+static void
+check_pieces(const struct parser *p, const char *buf, size_t len, enum parse_result whole)
+{
+    /* Every place to cut in what people write, some in what is long. */
+    size_t step = len < 256 ? 1 : len / 128;
+    for (size_t cut = 0; cut < len; cut += cut + 8 < step || cut + 8 + step > len ? 1 : step) {
+        char *copy = malloc(cut + 1);
+        require(copy != NULL);
+        memcpy(copy, buf, cut);
+        struct op op = {0};
+        size_t used = 0;
+        enum parse_result part = parser_next(p, copy, cut, &used, &op);
+        free(copy);
+        if (part == PARSE_MORE) {
+            require(used == 0 || used > cut);
+            require(used == 0 || whole != PARSE_OP || used == len);
+        } else {
+            require(part == whole && part != PARSE_OP);
+        }
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -73,10 +98,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (left > 0) {
         struct op op = {0};
         size_t used = 0;
-        if (parser_next(&p, buf, left, &used, &op) != PARSE_OP) {
+        enum parse_result whole = parser_next(&p, buf, left, &used, &op);
+        if (whole != PARSE_OP) {
+            check_pieces(&p, buf, left, whole);
             break;
         }
         require(used > 0 && used <= left);
+        check_pieces(&p, buf, used, whole);
         check_op(&p, &op, buf, used);
         check_alone(&p, buf, used);
         buf += used;
