@@ -159,11 +159,12 @@ compile: $(SLUICE) $(TESTS)
 valgrind: build-tests ## Unit tests under valgrind
 	@+$(MAKE) --no-print-directory check-unit WRAP='valgrind -q --leak-check=full --error-exitcode=9'
 
-coverage: ## Line coverage of the unit tests
+coverage: ## Line coverage of the unit tests (gcovr)
+	@scripts/deps build test coverage
 	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=coverage build-tests
 	@find build/coverage -name '*.gcda' -delete
 	@+$(MAKE) --no-print-directory VARIANT=coverage check-unit
-	@scripts/coverage build/coverage
+	@gcovr --root . --filter '(server|api|queue|stream)/' --exclude-unreachable-branches build/coverage
 
 # ---- gates -------------------------------------------------------------------------------------
 C_FILES    = $(shell git ls-files '*.c' '*.h')
