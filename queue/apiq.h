@@ -16,16 +16,19 @@
  * Order. Levels: the uppermost that has something runnable, but each lower one that is passed over
  * gets one pull in `min_share`. In a level, flows take turns, `weight` pulls each. In a flow, the
  * level's discipline: oldest first, newest first, or adaptive: oldest first until the oldest
- * runnable item has waited adaptive_age of its deadline or adaptive_wait, whichever is earlier;
- * then newest first until that age is below half of this, or nothing waits.
+ * runnable item has waited the bound: adaptive_age of its deadline or adaptive_wait, whichever is
+ * earlier; or what waits would take twice that long at the recent rate. Then newest first until
+ * both are below half of this, or nothing waits.
  * An item with an order key is runnable when no earlier one of its key waits or runs; until then it
  * blocks nobody, counts against the limits, and can expire, be evicted and be cancelled.
  *
  * Age. What is run is never older than its deadline, in any order. Under newest first, one pull in
  * `aged_share` of a flow takes the oldest that still has max(deadline / 4, 4 x the median service
- * time) left; so a runnable item without a deadline, with n older ones in its flow, is run within
- * aged_share x (n + 1) pulls of its flow. Oldest first at less than capacity, an item is run at
- * the latest when it has waited the adaptive bound plus one service time.
+ * time) left, where twice adaptive_wait stands for a longer deadline that is not the item's own
+ * (its client may well have left before that); so a runnable item without a deadline, with n older
+ * ones in its flow, is run within aged_share x (n + 1) pulls of its flow. Oldest first at less than
+ * capacity, an item is run at the latest when it has waited the adaptive bound plus one service
+ * time.
  *
  * Full. A push over a limit puts out the oldest item of the flow that holds most, never the pushed
  * one: exactly one for the limit in entries, as few as make room for the limit in bytes (where the

@@ -20,7 +20,7 @@ struct apiq_conf {
     double adaptive_age;      /* 0.5: of the deadline. 0 < x <= 1 */
     int64_t adaptive_wait_ns; /* 500 ms. 0: only adaptive_age counts */
     unsigned aged_share;      /* 64: one pull in so many takes an old one. 0: none */
-    unsigned min_share;       /* 8: one pull in so many, when passed over. 0: none */
+    unsigned min_share;       /* 8: one pull in so many, when passed over. 0: none, not 1 */
     unsigned max_running;     /* 0: no bound of its own. Set by a pool */
     unsigned max_pending; /* 1,024: the level is not pulled while more are pending. 0: no bound */
 };

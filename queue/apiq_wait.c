@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sleeping and waking. No wakeup is lost because after each change, under the lock, apiq_kick
+ * signals one sleeper if there is something for it and nobody is on the way already; and whoever
+ * comes up, gets something or not, kicks again before it unlocks, so that one signal becomes as
+ * many as are needed.
+ *
+ * What waits but can not be run (its order key is busy, its level has no slot, all workers are
+ * stuck) expires without any change. For that, while anything waits, at least one sleeper, best
+ * that of the operator lane, looks again every EXPIRY_TICK. */
+#include <time.h>
+
+#include "queue/apiq_priv.h"
+#include "server/base/assert.h"
+
+#define EXPIRY_TICK (50 * CLOCK_MS)
+
+bool
+apiq_level_servable(const struct apiq *q, enum apiq_level level)
+{
+    const struct apiq_lv *lv = &q->lv[level];
+    if (lv->runnable == 0) {
+        return false;
+    }
+    if (lv->conf.max_running > 0 && lv->st.running >= lv->conf.max_running) {
+        return false;
+    }
+    if (lv->conf.max_pending > 0 && lv->st.pending >= lv->conf.max_pending) {
+        return false;
+    }
+    return level == APIQ_OPERATOR || q->slots == 0 || q->busy < q->slots;
+}
+
+static bool
+signal_lane(struct apiq *q, enum apiq_lane lane)
+{
+    if (q->idle[lane] <= q->woken[lane]) {
+        return false;
+    }
+    q->woken[lane]++;
+    pthread_cond_signal(&q->wake[lane]);
+    return true;
+}
+
+void
+apiq_kick(struct apiq *q)
+{
+    if (q->idle[APIQ_LANE_ANY] + q->idle[APIQ_LANE_OPERATOR] == 0 || q->depth == 0) {
+        return;
+    }
+    if (q->closed) {
+        (void)(signal_lane(q, APIQ_LANE_OPERATOR) || signal_lane(q, APIQ_LANE_ANY));
+        return;
+    }
+    bool op = apiq_level_servable(q, APIQ_OPERATOR) && q->woken[APIQ_LANE_OPERATOR] == 0 &&
+              !signal_lane(q, APIQ_LANE_OPERATOR);
+    if (op || apiq_level_servable(q, APIQ_NORMAL) || apiq_level_servable(q, APIQ_INFO)) {
+        if (q->woken[APIQ_LANE_ANY] > 0 || signal_lane(q, APIQ_LANE_ANY)) {
+            return;
+        }
+    }
+    if (q->timed == 0 && q->woken[APIQ_LANE_OPERATOR] == 0 && !signal_lane(q, APIQ_LANE_OPERATOR) &&
+        q->woken[APIQ_LANE_ANY] == 0) {
+        (void)signal_lane(q, APIQ_LANE_ANY);
+    }
+}
+
+static void
+sleep_once(struct apiq *q, enum apiq_lane lane)
+{
+    q->idle[lane]++;
+    if (q->depth == 0) {
+        pthread_cond_wait(&q->wake[lane], &q->lock);
+    } else {
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        int64_t at = (int64_t)ts.tv_sec * CLOCK_S + ts.tv_nsec + EXPIRY_TICK;
+        ts.tv_sec = (time_t)(at / CLOCK_S);
+        ts.tv_nsec = (long)(at % CLOCK_S);
+        q->timed++;
+        pthread_cond_timedwait(&q->wake[lane], &q->lock, &ts);
+        q->timed--;
+    }
+    q->idle[lane]--;
+    if (q->woken[lane] > 0) {
+        q->woken[lane]--;
+    }
+}
+
+enum status
+apiq_pull_wait(struct apiq *q, enum apiq_lane lane, const atomic_bool *stop, struct apiq_item **out)
+{
+    enum status st = ST_AGAIN;
+    *out = NULL;
+    pthread_mutex_lock(&q->lock);
+    while (stop == NULL || !atomic_load(stop)) {
+        st = apiq_pull_locked(q, lane, out);
+        if (st != ST_AGAIN) {
+            break;
+        }
+        sleep_once(q, lane);
+    }
+    apiq_kick(q);
+    pthread_mutex_unlock(&q->lock);
+    return st;
+}
+
+void
+apiq_wake(struct apiq *q)
+{
+    pthread_mutex_lock(&q->lock);
+    for (int lane = 0; lane < 2; lane++) {
+        pthread_cond_broadcast(&q->wake[lane]);
+    }
+    pthread_mutex_unlock(&q->lock);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queue/flow.h"
+
+#include "server/base/assert.h"
+
+/* Both bound the work of one call; what they cut short is taken up by later ones. */
+#define WAKE_STEPS 32
+#define AGED_STEPS 256
+
+static struct apiq_item *
+ready_item(struct list_node *n)
+{
+    return LIST_ENTRY(n, struct apiq_item, ready_node);
+}
+
+void
+flow_init(struct apiq_flow *f)
+{
+    list_init(&f->all);
+    list_init(&f->fresh);
+    list_init(&f->woken);
+    f->aged = &f->fresh;
+}
+
+void
+flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable)
+{
+    list_push_back(&f->all, &it->flow_node);
+    f->depth++;
+    f->bytes += it->bytes;
+    f->weight = it->weight > 0 ? it->weight : 1;
+    it->ready = FLOW_BLOCKED;
+    if (runnable) {
+        it->ready = FLOW_FRESH;
+        list_push_back(&f->fresh, &it->ready_node);
+        f->runnable++;
+    }
+}
+
+void
+flow_remove(struct apiq_flow *f, struct apiq_item *it)
+{
+    if (it->ready != FLOW_BLOCKED) {
+        if (f->aged == &it->ready_node) {
+            f->aged = it->ready_node.prev;
+        }
+        list_remove(&it->ready_node);
+        f->runnable--;
+        it->ready = FLOW_BLOCKED;
+    }
+    list_remove(&it->flow_node);
+    f->depth--;
+    f->bytes -= it->bytes;
+}
+
+/* Items wake out of order, so each is put in its place by arrival. NB: only so many places are
+ * looked at, to keep the cost constant; past that an item stands somewhat behind its place among
+ * the woken ones, which changes nothing but its turn among them. */
+void
+flow_wake(struct apiq_flow *f, struct apiq_item *it)
+{
+    ASSERT(it->ready == FLOW_BLOCKED);
+    struct list_node *pos = f->woken.prev;
+    for (int i = 0; i < WAKE_STEPS && pos != &f->woken && ready_item(pos)->seq > it->seq; i++) {
+        pos = pos->prev;
+    }
+    list_insert_after(pos, &it->ready_node);
+    it->ready = FLOW_WOKEN;
+    f->runnable++;
+}
+
+static struct apiq_item *
+oldest_runnable(struct apiq_flow *f)
+{
+    if (list_is_empty(&f->woken)) {
+        return ready_item(f->fresh.next);
+    }
+    struct apiq_item *woken = ready_item(f->woken.next);
+    if (list_is_empty(&f->fresh)) {
+        return woken;
+    }
+    struct apiq_item *fresh = ready_item(f->fresh.next);
+    return fresh->seq < woken->seq ? fresh : woken;
+}
+
+static struct apiq_item *
+newest_runnable(struct apiq_flow *f)
+{
+    if (list_is_empty(&f->woken)) {
+        return ready_item(f->fresh.prev);
+    }
+    struct apiq_item *woken = ready_item(f->woken.prev);
+    if (list_is_empty(&f->fresh)) {
+        return woken;
+    }
+    struct apiq_item *fresh = ready_item(f->fresh.prev);
+    return fresh->seq > woken->seq ? fresh : woken;
+}
+
+struct apiq_item *
+flow_oldest(const struct apiq_flow *f)
+{
+    return list_is_empty(&f->all) ? NULL : LIST_ENTRY(f->all.next, struct apiq_item, flow_node);
+}
+
+static int64_t
+add_sat(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+int64_t
+flow_due(const struct apiq_item *it, const struct apiq_conf *conf)
+{
+    if (it->deadline_ns > 0) {
+        return add_sat(it->arrived_ns != 0 ? it->arrived_ns : it->pushed_ns, it->deadline_ns);
+    }
+    if (it->deadline_ns < 0 || conf->deadline_ns == 0) {
+        return INT64_MAX;
+    }
+    return add_sat(it->pushed_ns, conf->deadline_ns);
+}
+
+/* The age at which an item has newest first begin. */
+static int64_t
+patience(const struct apiq_item *it, const struct apiq_conf *conf)
+{
+    int64_t due = flow_due(it, conf);
+    int64_t age = INT64_MAX;
+    if (due != INT64_MAX) {
+        age = (int64_t)((double)(due - it->pushed_ns) * conf->adaptive_age);
+    }
+    if (conf->adaptive_wait_ns > 0 && conf->adaptive_wait_ns < age) {
+        age = conf->adaptive_wait_ns;
+    }
+    return age;
+}
+
+void
+flow_judge(struct apiq_flow *f, const struct flow_rule *rule)
+{
+    if (rule->conf->order != APIQ_ADAPTIVE || f->runnable == 0) {
+        f->newest_first = rule->conf->order == APIQ_LIFO;
+        return;
+    }
+    const struct apiq_item *oldest = oldest_runnable(f);
+    int64_t bound = patience(oldest, rule->conf);
+    int64_t age = rule->now - oldest->pushed_ns;
+    /* After a standstill all that came meanwhile is read at once and looks young. If it takes more
+     * than twice the bound to serve, the oldest of it are not worth waiting for. */
+    if (rule->ahead_ns / 2 > age) {
+        age = rule->ahead_ns / 2;
+    }
+    /* Between half the bound and the bound it stays as it is: no flapping. */
+    if (age >= bound) {
+        f->newest_first = true;
+    } else if (age < bound / 2) {
+        f->newest_first = false;
+    }
+}
+
+/* True if enough time is left that the run will not have been in vain. Where the deadline is not
+ * the item's own, nobody knows how long its client waits; adaptive_wait is meant to be half of
+ * that. */
+static bool
+has_time_left(const struct apiq_item *it, const struct flow_rule *rule)
+{
+    int64_t due = flow_due(it, rule->conf);
+    if (due == INT64_MAX) {
+        return true;
+    }
+    int64_t span = due - it->pushed_ns;
+    if (it->deadline_ns == 0 && rule->conf->adaptive_wait_ns > 0 &&
+        rule->conf->adaptive_wait_ns < span / 2) {
+        span = 2 * rule->conf->adaptive_wait_ns;
+    }
+    int64_t need = span / 4;
+    if (rule->median_ns > need / 4) {
+        need = rule->median_ns * 4;
+    }
+    return it->pushed_ns + span - rule->now >= need;
+}
+
+/* The oldest runnable item with time left, or NULL. Time left only shrinks, so what was found to
+ * have too little is not looked at again. */
+static struct apiq_item *
+oldest_with_time(struct apiq_flow *f, const struct flow_rule *rule)
+{
+    struct apiq_item *found = NULL;
+    for (int i = 0; i < AGED_STEPS && f->aged->next != &f->fresh && found == NULL; i++) {
+        struct apiq_item *it = ready_item(f->aged->next);
+        if (has_time_left(it, rule)) {
+            found = it;
+        } else {
+            f->aged = f->aged->next;
+        }
+    }
+    if (!list_is_empty(&f->woken)) {
+        struct apiq_item *woken = ready_item(f->woken.next);
+        if ((found == NULL || woken->seq < found->seq) && has_time_left(woken, rule)) {
+            found = woken;
+        }
+    }
+    return found;
+}
+
+struct apiq_item *
+flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged)
+{
+    ASSERT(f->runnable > 0);
+    *aged = false;
+    if (!f->newest_first) {
+        f->since_aged = 0;
+        return oldest_runnable(f);
+    }
+    if (rule->conf->aged_share > 0 && ++f->since_aged >= rule->conf->aged_share) {
+        f->since_aged = 0;
+        struct apiq_item *it = oldest_with_time(f, rule);
+        if (it != NULL) {
+            *aged = true;
+            return it;
+        }
+    }
+    return newest_runnable(f);
+}

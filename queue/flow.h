@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The waiting items of one flow of one level, and which of them goes next. Private to queue/.
+ * Not thread-safe: guarded by the queue's lock. */
+#ifndef QUEUE_FLOW_H
+#define QUEUE_FLOW_H
+
+#include <stdbool.h>
+
+#include "queue/apiq_conf.h"
+#include "queue/ktab.h"
+
+enum flow_list {
+    FLOW_BLOCKED, /* an earlier one of its order key waits or runs */
+    FLOW_FRESH,   /* runnable since its push */
+    FLOW_WOKEN,   /* runnable since an earlier one of its order key ended */
+};
+
+/* Guarded by the queue's lock. Exists while anything of it waits. */
+struct apiq_flow {
+    struct ktab_node node;
+    struct list_node all;   /* by arrival: flow_node */
+    struct list_node fresh; /* by arrival: ready_node */
+    struct list_node woken; /* nearly by arrival (see flow_wake): ready_node */
+    size_t depth;
+    size_t bytes;
+    size_t runnable; /* in fresh and woken */
+    uint32_t weight;
+    uint32_t turns; /* pulls left in its turn */
+    bool newest_first;
+    unsigned since_aged;         /* pulls under newest first since one tried an old item */
+    struct list_node *aged;      /* borrowed: in fresh, or its head. Up to here all have too little
+                                  * time left for an aged pull */
+    struct list_node turn_node;  /* in its level's turns, while runnable > 0 */
+    struct list_node depth_node; /* heavy.h */
+    struct list_node bytes_node;
+    struct heavy_group *group; /* borrowed: heavy.h frees it after the last flow has left */
+    unsigned bytes_class;
+};
+
+/* What the choice depends on. */
+struct flow_rule {
+    const struct apiq_conf *conf; /* borrowed: for the call */
+    int64_t now;
+    int64_t median_ns; /* service time; 0: not known */
+    int64_t ahead_ns;  /* how long it will take to serve what waits; 0: not known */
+};
+
+/* A zeroed flow becomes an empty one. */
+void flow_init(struct apiq_flow *f);
+
+/* The new item goes to the end. */
+void flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable);
+void flow_remove(struct apiq_flow *f, struct apiq_item *it);
+/* A blocked item becomes runnable. */
+void flow_wake(struct apiq_flow *f, struct apiq_item *it);
+
+/* Sets newest_first by the discipline and the age of the oldest runnable item. */
+void flow_judge(struct apiq_flow *f, const struct flow_rule *rule);
+
+/* The runnable item that is next, and *aged: it was taken for its age. runnable > 0. */
+struct apiq_item *flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged);
+
+/* NULL: empty. */
+struct apiq_item *flow_oldest(const struct apiq_flow *f);
+
+/* When the item expires; INT64_MAX: never. */
+int64_t flow_due(const struct apiq_item *it, const struct apiq_conf *conf);
+
+#endif
