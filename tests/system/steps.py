@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import threading
 import time
 import urllib.error
@@ -374,33 +373,11 @@ def do_nosplit(run, _arg, _body):
         c.split = False
 
 
-def do_many(run, arg, _):
-    """many PREFIX N: N plain clients PREFIX0, PREFIX1, …"""
-    prefix, n = arg.split(" ")
-    for i in range(int(n)):
-        run.login("%s%d" % (prefix, i), {})
-
-
-def do_wait_gone(run, arg, _):
-    """wait-gone HOST-LESS PORT FIELD: the listener of that kind no longer accepts."""
-    address = run.started().address(arg or "nats")
-
-    def ask():
-        try:
-            with socket.create_connection(address, run.timeout) as s:
-                return None if s.recv(1) == b"" else "it still accepts"
-        except OSError:
-            return None
-
-    run.until(ask, "wait-gone")
-
-
 WORDS = {
     "server": do_server, "env": do_env, "config": do_config, "file": do_file, "start": do_start,
     "connect": do_connect, "socket": do_socket, "client": do_client, "log~": do_log, "log!~": do_no_log,
     "signal": do_signal, "exit": do_exit, "http": do_http, "share": do_share, "cases": do_cases,
-    "matches": do_matches, "only": do_only, "nosplit": do_nosplit, "many": do_many,
-    "wait-gone": do_wait_gone,
+    "matches": do_matches, "only": do_only, "nosplit": do_nosplit,
 }
 
 # -- steps that begin with a client's name ------------------------------------------------------
@@ -482,8 +459,6 @@ def client_word(run, c, text, body):
         skip_until(run, c, arg)
     elif word == "drain":
         skip_to_end(run, c)
-    elif word == "read-by-server":
-        c.wait_read()
     elif word == "pings":
         c.pings = True
     elif word == "flood":
