@@ -5,3 +5,15 @@ ASAN_SUITES  += system
 TSAN_SUITES  += system
 SUITE_system  = tests/system/check $(or $(SERVER_BIN),$(SLUICE))
 NEEDS_system  = $(if $(SERVER_BIN),,$(SLUICE))
+
+# Everything at once, under the sanitizers and in the release build; each ends with a clean exit.
+SECONDS ?= 60
+soak: ## A server under everything at once, per build: release, asan, tsan (SECONDS=60 each)
+	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=release build/release/sluice
+	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan build/asan/sluice
+	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan build/tsan/sluice
+	@PYTHONDONTWRITEBYTECODE=1 tests/soak/soak.py --name soak/release --seconds $(SECONDS) --check-memory --server build/release/sluice
+	@PYTHONDONTWRITEBYTECODE=1 $(ENV_asan) tests/soak/soak.py --name soak/asan --seconds $(SECONDS) --server build/asan/sluice
+	@PYTHONDONTWRITEBYTECODE=1 $(ENV_tsan) WRAP='$(shell setarch -R true 2>/dev/null && echo setarch -R)' \
+	    tests/soak/soak.py --name soak/tsan --seconds $(SECONDS) --server build/tsan/sluice
+.PHONY: soak
