@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/base/buf.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,10 @@ buf_reset(struct buf *b)
 enum status
 buf_reserve(struct buf *b, size_t extra)
 {
+    if (extra >= SIZE_MAX / 2 - b->len) {
+        b->failed = true;
+        return ST_NOMEM;
+    }
     size_t need = b->len + extra + 1;
     if (need <= b->cap) {
         return ST_OK;

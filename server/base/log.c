@@ -2,18 +2,18 @@
 #include "server/base/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/base/clock.h"
+#include "server/base/log_file.h"
+#include "server/base/log_remote.h"
 #include "server/base/mem.h"
 
 enum { LINE_MAX_BYTES = 4096 };
@@ -21,69 +21,54 @@ enum { LINE_MAX_BYTES = 4096 };
 /* Guarded by lock, but for the atomics. */
 static struct {
     pthread_mutex_t lock;
-    char *path; /* owned; NULL: standard error */
-    int fd;
+    struct log_file file;
+    struct log_remote *remote; /* owned; NULL: none */
     bool to_syslog;
-    int64_t size;
-    int64_t size_limit;
     _Atomic bool time;
     _Atomic bool utc;
     _Atomic bool debug;
     _Atomic bool trace;
-} lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .time = true};
+} lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = STDERR_FILENO}, .time = true};
 
-static enum status
-open_file(const char *path, int *fd, int64_t *size)
-{
-    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (*fd < 0) {
-        return ST_IO;
-    }
-    struct stat st;
-    *size = fstat(*fd, &st) == 0 ? (int64_t)st.st_size : 0;
-    return ST_OK;
-}
-
+/* With the lock held. */
 static void
-swap_file(int fd, char *path, int64_t size)
+use_syslog(bool on)
 {
-    if (lg.fd != STDERR_FILENO) {
-        close(lg.fd);
+    if (on && !lg.to_syslog) {
+        openlog("sluice", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+    } else if (!on && lg.to_syslog) {
+        closelog();
     }
-    if (lg.path != path) {
-        mem_free(lg.path);
-    }
-    lg.fd = fd;
-    lg.path = path;
-    lg.size = size;
+    lg.to_syslog = on;
 }
 
 enum status
 log_open(const struct log_opts *opts)
 {
-    int fd = STDERR_FILENO;
-    int64_t size = 0;
-    char *path = NULL;
-    if (opts->file != NULL && opts->file[0] != '\0') {
-        path = mem_strdup(opts->file);
-        if (path == NULL) {
-            return ST_NOMEM;
-        }
-        if (open_file(path, &fd, &size) != ST_OK) {
-            int saved = errno;
-            mem_free(path);
-            errno = saved;
-            return ST_IO;
+    struct log_remote *remote = NULL;
+    if (opts->remote_syslog != NULL && opts->remote_syslog[0] != '\0') {
+        enum status st = log_remote_open(&remote, opts->remote_syslog);
+        if (st != ST_OK) {
+            return st;
         }
     }
     pthread_mutex_lock(&lg.lock);
-    swap_file(fd, path, size);
-    lg.size_limit = opts->size_limit;
-    lg.to_syslog = opts->syslog;
-    if (opts->syslog) {
-        openlog("sluice", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+    enum status st = log_file_open(&lg.file, opts->file);
+    if (st == ST_OK) {
+        struct log_remote *old = lg.remote;
+        lg.remote = remote;
+        remote = old;
+        lg.file.size_limit = opts->size_limit;
+        lg.file.max_files = opts->max_files;
+        use_syslog(opts->syslog);
     }
     pthread_mutex_unlock(&lg.lock);
+    int saved = errno;
+    log_remote_close(remote);
+    errno = saved;
+    if (st != ST_OK) {
+        return st;
+    }
     atomic_store(&lg.time, opts->time);
     atomic_store(&lg.utc, opts->utc);
     atomic_store(&lg.debug, opts->debug);
@@ -94,16 +79,8 @@ log_open(const struct log_opts *opts)
 enum status
 log_reopen(void)
 {
-    enum status st = ST_OK;
     pthread_mutex_lock(&lg.lock);
-    if (lg.path != NULL) {
-        int fd;
-        int64_t size;
-        st = open_file(lg.path, &fd, &size);
-        if (st == ST_OK) {
-            swap_file(fd, lg.path, size);
-        }
-    }
+    enum status st = log_file_reopen(&lg.file);
     pthread_mutex_unlock(&lg.lock);
     return st;
 }
@@ -112,11 +89,10 @@ void
 log_close(void)
 {
     pthread_mutex_lock(&lg.lock);
-    swap_file(STDERR_FILENO, NULL, 0);
-    if (lg.to_syslog) {
-        closelog();
-        lg.to_syslog = false;
-    }
+    log_file_close(&lg.file);
+    log_remote_close(lg.remote);
+    lg.remote = NULL;
+    use_syslog(false);
     pthread_mutex_unlock(&lg.lock);
 }
 
@@ -153,24 +129,6 @@ put_prefix(char *line, size_t cap, enum log_level level)
     return (size_t)n;
 }
 
-static void
-rotate(void)
-{
-    char name[LINE_MAX_BYTES];
-    int64_t now = clock_wall_ns();
-    time_t sec = (time_t)(now / CLOCK_S);
-    struct tm tm;
-    gmtime_r(&sec, &tm);
-    char stamp[32];
-    strftime(stamp, sizeof stamp, "%Y.%m.%d.%H.%M.%S", &tm);
-    snprintf(name, sizeof name, "%s.%s.%09ld", lg.path, stamp, (long)(now % CLOCK_S));
-    int fd;
-    int64_t size;
-    if (rename(lg.path, name) == 0 && open_file(lg.path, &fd, &size) == ST_OK) {
-        swap_file(fd, lg.path, size);
-    }
-}
-
 static int
 syslog_priority(enum log_level level)
 {
@@ -190,6 +148,38 @@ syslog_priority(enum log_level level)
     return 5;
 }
 
+/* Where a line goes: exactly one of the three. `line` ends in LF. */
+static void
+put(enum log_level level, const char *line, size_t len, size_t prefix)
+{
+    pthread_mutex_lock(&lg.lock);
+    if (lg.remote != NULL) {
+        log_remote_send(lg.remote, syslog_priority(level), line + prefix, len - prefix - 1);
+    } else if (lg.to_syslog) {
+        syslog(syslog_priority(level), "%.*s", (int)(len - prefix - 1), line + prefix);
+    } else {
+        log_file_write(&lg.file, line, len);
+    }
+    pthread_mutex_unlock(&lg.lock);
+}
+
+/* A trace that does not fit into a line of the usual size; without memory for it, it is cut after
+ * all. */
+static bool
+put_long_trace(const char *prefix, size_t prefix_len, size_t text_len, const char *fmt, va_list ap)
+{
+    char *line = mem_alloc_raw(prefix_len + text_len + 2);
+    if (line == NULL) {
+        return false;
+    }
+    memcpy(line, prefix, prefix_len);
+    vsnprintf(line + prefix_len, text_len + 1, fmt, ap);
+    line[prefix_len + text_len] = '\n';
+    put(LVL_TRACE, line, prefix_len + text_len + 1, prefix_len);
+    mem_free(line);
+    return true;
+}
+
 void
 log_write(enum log_level level, const char *fmt, ...)
 {
@@ -200,25 +190,19 @@ log_write(enum log_level level, const char *fmt, ...)
     char line[LINE_MAX_BYTES];
     size_t prefix = put_prefix(line, sizeof line, level);
     va_list ap;
+    va_list again;
     va_start(ap, fmt);
+    va_copy(again, ap);
     int n = vsnprintf(line + prefix, sizeof line - prefix - 1, fmt, ap);
+    size_t text = n > 0 ? (size_t)n : 0;
+    bool fits = prefix + text <= sizeof line - 2;
+    if (fits || level != LVL_TRACE || !put_long_trace(line, prefix, text, fmt, again)) {
+        size_t len = fits ? prefix + text : sizeof line - 2;
+        line[len] = '\n';
+        put(level, line, len + 1, prefix);
+    }
+    va_end(again);
     va_end(ap);
-    size_t len = prefix + (n > 0 ? (size_t)n : 0);
-    if (len > sizeof line - 2) {
-        len = sizeof line - 2;
-    }
-    line[len] = '\n';
-    pthread_mutex_lock(&lg.lock);
-    if (lg.to_syslog) {
-        syslog(syslog_priority(level), "%.*s", (int)(len - prefix), line + prefix);
-    } else {
-        ssize_t wrote = write(lg.fd, line, len + 1);
-        lg.size += wrote > 0 ? wrote : 0;
-        if (lg.path != NULL && lg.size_limit > 0 && lg.size > lg.size_limit) {
-            rotate();
-        }
-    }
-    pthread_mutex_unlock(&lg.lock);
     errno = saved;
 }
 

@@ -16,16 +16,17 @@ enum log_level { LVL_TRACE, LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR, LVL_FATAL 
 struct log_opts {
     const char *file;          /* NULL or "": standard error */
     bool syslog;               /* syslog(3) in place of a file */
-    const char *remote_syslog; /* "udp://host:514", "tcp://…", or NULL */
+    const char *remote_syslog; /* "udp://host:514", "tcp://…", "unix:///…", or NULL */
     bool time;                 /* print the time stamp */
     bool utc;
     bool debug;
     bool trace;
     int64_t size_limit; /* > 0: past it the file is renamed with a time stamp and begun anew */
-    int64_t max_files;  /* > 0: how many renamed files are kept */
+    int64_t max_files;  /* > 0: so many are kept, the current one included */
 };
 
-/* Copies what it needs. ST_IO (errno is set): the file cannot be opened, the old one stays. */
+/* Copies what it needs. What fails leaves all as it was. ST_IO: the file cannot be opened (errno is
+ * set) or the remote syslog is not there; ST_INVAL: remote_syslog is not such an address. */
 enum status log_open(const struct log_opts *opts) MUST_CHECK;
 /* Opens the file anew by its name (SIGUSR1). ST_IO as log_open. */
 enum status log_reopen(void) MUST_CHECK;
