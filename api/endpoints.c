@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/endpoints.h"
+
+extern const struct api_endpoint ep_statsz;
+extern const struct api_endpoint ep_idz;
+extern const struct api_endpoint ep_varz;
+extern const struct api_endpoint ep_connz;
+extern const struct api_endpoint ep_subsz;
+extern const struct api_endpoint ep_routez;
+extern const struct api_endpoint ep_gatewayz;
+extern const struct api_endpoint ep_leafz;
+extern const struct api_endpoint ep_accountz;
+extern const struct api_endpoint ep_jsz;
+extern const struct api_endpoint ep_healthz;
+extern const struct api_endpoint ep_profilez;
+extern const struct api_endpoint ep_expvarz;
+extern const struct api_endpoint ep_ipqueuesz;
+extern const struct api_endpoint ep_raftz;
+extern const struct api_endpoint ep_reload;
+extern const struct api_endpoint ep_kick;
+extern const struct api_endpoint ep_ldm;
+extern const struct api_endpoint ep_acc_connz;
+extern const struct api_endpoint ep_acc_subsz;
+extern const struct api_endpoint ep_acc_leafz;
+extern const struct api_endpoint ep_acc_jsz;
+extern const struct api_endpoint ep_acc_info;
+extern const struct api_endpoint ep_acc_statz;
+extern const struct api_endpoint ep_acc_conns;
+extern const struct api_endpoint ep_ping_statz;
+extern const struct api_endpoint ep_nsubs;
+extern const struct api_endpoint ep_debug_subs;
+extern const struct api_endpoint ep_user_info;
+extern const struct api_endpoint ep_my_connz;
+extern const struct api_endpoint ep_my_statz;
+extern const struct api_endpoint ep_request_list;
+extern const struct api_endpoint ep_request_cancel;
+extern const struct api_endpoint ep_queue_info;
+extern const struct api_endpoint ep_queue_update;
+#ifdef TESTING
+extern const struct api_endpoint ep_test_sleep;
+#endif
+
+static const struct api_endpoint *const all[] = {
+    &ep_statsz,         &ep_idz,        &ep_varz,         &ep_connz,
+    &ep_subsz,          &ep_routez,     &ep_gatewayz,     &ep_leafz,
+    &ep_accountz,       &ep_jsz,        &ep_healthz,      &ep_profilez,
+    &ep_expvarz,        &ep_ipqueuesz,  &ep_raftz,        &ep_reload,
+    &ep_kick,           &ep_ldm,        &ep_acc_connz,    &ep_acc_subsz,
+    &ep_acc_leafz,      &ep_acc_jsz,    &ep_acc_info,     &ep_acc_statz,
+    &ep_acc_conns,      &ep_ping_statz, &ep_nsubs,        &ep_debug_subs,
+    &ep_user_info,      &ep_my_connz,   &ep_my_statz,     &ep_request_list,
+    &ep_request_cancel, &ep_queue_info, &ep_queue_update,
+#ifdef TESTING
+    &ep_test_sleep,
+#endif
+};
+
+const struct api_endpoint *const *
+endpoints_all(size_t *n)
+{
+    *n = sizeof(all) / sizeof(all[0]);
+    return all;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/plane.h"
+#include "api/zreq.h"
+
+static enum status
+run(struct api *a, struct api_request *r, struct reply *out)
+{
+    uint64_t cid;
+    /* NB: nats-server says nothing to a request that it cannot read. */
+    if (!zreq_cid(r, &cid)) {
+        out->none = true;
+        return ST_OK;
+    }
+    struct zreq z;
+    enum status st = zreq_begin(&z, a, r, out);
+    if (st != ST_OK) {
+        return zreq_skipped(st);
+    }
+    const char *text = NULL;
+    st = a->host->kick(a->host->ctx, cid);
+    if (st != ST_OK) {
+        text = st == ST_NOTFOUND ? "no such client or leafnode id" : status_text(st);
+    }
+    st = zreq_answer(&z, out, "data", NULL, text);
+    zreq_fini(&z);
+    return st;
+}
+
+const struct api_endpoint ep_kick = {
+    .name = "kick",
+    .subjects = {"$SYS.REQ.SERVER.{id}.KICK"},
+    .level = APIQ_OPERATOR,
+    .flags = API_EP_SYSTEM,
+    .run = run,
+    .doc = "Closes a client connection.",
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/jobj.h"
+#include "api/plane.h"
+#include "api/wlm.h"
+#include "queue/apiq_conf.h"
+#include "server/base/mem.h"
+
+static json_t *
+entry(const struct apiq_item_info *i)
+{
+    json_t *o = json_object();
+    jobj_int(&o, "id", i->id);
+    jobj_str(&o, "level", apiq_level_name(i->level));
+    jobj_str(&o, "account", i->name);
+    jobj_str(&o, "subject", i->label);
+    if (i->owner != 0) {
+        jobj_int(&o, "cid", i->owner);
+    }
+    jobj_int(&o, "bytes", i->bytes);
+    jobj_ms(&o, "age_ms", i->age_ns);
+    if (i->left_ns != INT64_MAX) {
+        jobj_ms(&o, "left_ms", i->left_ns);
+    }
+    jobj_bool(&o, "blocked", i->blocked);
+    return o;
+}
+
+static enum status
+answer(struct api *a, const struct api_request *r, const struct wlm_select *sel, struct reply *out)
+{
+    struct apiq_item_info *v = mem_alloc_array(sel->limit, sizeof(*v));
+    if (v == NULL) {
+        return ST_NOMEM;
+    }
+    size_t total = 0;
+    size_t n =
+        sel->nothing ? 0 : apiq_list(a->queue, &sel->match, sel->offset, v, sel->limit, &total);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        jarr_add(&list, entry(&v[i]));
+    }
+    mem_free(v);
+    json_t *o = wlm_answer(r);
+    jobj_int(&o, "total", total);
+    jobj_int(&o, "offset", sel->offset);
+    jobj_int(&o, "limit", sel->limit);
+    jobj_put(&o, "requests", list);
+    return reply_json(out, o);
+}
+
+static enum status
+run(struct api *a, struct api_request *r, struct reply *out)
+{
+    json_t *o;
+    struct wlm_select sel;
+    enum status st = wlm_parse(r, out, &o);
+    if (st != ST_OK) {
+        return st == ST_SYNTAX ? ST_OK : st;
+    }
+    st = wlm_select(a, r, o, WLM_KEYS_LIST, &sel, out);
+    if (st == ST_OK) {
+        st = answer(a, r, &sel, out);
+    } else if (st == ST_INVAL) {
+        st = ST_OK;
+    }
+    json_decref(o);
+    return st;
+}
+
+const struct api_endpoint ep_request_list = {
+    .name = "request_list",
+    .subjects = {"$WLM.API.REQUEST.LIST"},
+    .level = APIQ_OPERATOR,
+    .flags = API_EP_SYSTEM,
+    .type = "io.sluice.wlm.v1.request_list_response",
+    .run = run,
+    .doc =
+        "The requests that wait: `id`, `account`, `cid`, `level` select, `offset`, `limit` page.",
+};

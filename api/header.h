@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a NATS header block ("NATS/1.0\r\nName: value\r\n\r\n"). Pure; any thread. */
+#ifndef API_HEADER_H
+#define API_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/base/status.h"
+
+/* The value of the first field of that name (any case), without blanks around it. False: none, or
+ * the block is malformed before it. */
+bool header_find(const char *hdr, size_t len, const char *name, const char **value,
+                 size_t *value_len);
+
+#define HEADER_TIMEOUT     "Nats-Request-Timeout"
+#define HEADER_TIMEOUT_MAX INT64_C(86400000000000) /* a day; longer is cut to it */
+
+/* Parses a time: as Go writes durations ("1s", "500ms", "1m30s", "1.5s"; units h m s ms us ns), or
+ * a plain whole number, which is milliseconds. *ns may be 0 or negative (a caller's time that has
+ * run out). ST_INVAL: neither. */
+enum status header_duration(const char *s, size_t len, int64_t *ns) MUST_CHECK;
+
+/* How long the sender will wait, by its Nats-Request-Timeout.
+ * ST_NOTFOUND: it does not say. ST_INVAL: it says something that is no time. */
+enum status header_timeout(const char *hdr, size_t len, int64_t *ns) MUST_CHECK;
+
+#endif

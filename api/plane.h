@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of struct api, for the files of api/ alone. Made and unmade by api.c. */
+#ifndef API_PLANE_H
+#define API_PLANE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/api.h"
+
+struct advisory;
+struct apiq;
+struct history;
+struct ledger;
+struct pool;
+struct settings;
+struct ticker;
+
+#define PLANE_SERVER_JSON 320
+
+/* Constant after api_new but for `closed`; what it points to has locks of its own. */
+struct api {
+    const struct api_host *host; /* borrowed: outlives the plane */
+    struct clock clock;
+    struct apiq *queue;            /* owned */
+    struct pool *pool;             /* owned; NULL: driven by dispatch_step */
+    struct ledger *ledger;         /* owned */
+    struct settings *settings;     /* owned */
+    struct advisory *advisory;     /* owned */
+    struct history *history;       /* owned */
+    struct ticker *ticker;         /* owned */
+    struct api_subscription *subs; /* owned, with its subjects */
+    size_t n_subs;
+    char server[PLANE_SERVER_JSON]; /* {"name":…,"id":…}, for refusals */
+    _Atomic uint64_t last_id;       /* of requests */
+    atomic_bool closed;
+    int64_t started; /* clock time */
+};
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/reply.h"
+
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/base/mem.h"
+
+void
+reply_init(struct reply *out)
+{
+    buf_init(&out->body);
+    out->hdr = NULL;
+    out->none = false;
+}
+
+void
+reply_fini(struct reply *out)
+{
+    buf_fini(&out->body);
+}
+
+static int
+on_dump(const char *data, size_t n, void *arg)
+{
+    struct buf *b = arg;
+    buf_append(b, data, n);
+    return buf_status(b) == ST_OK ? 0 : -1;
+}
+
+enum status
+reply_json(struct reply *out, json_t *json)
+{
+    buf_reset(&out->body);
+    int rc = json == NULL
+                 ? -1
+                 : json_dump_callback(json, on_dump, &out->body, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(json);
+    if (rc != 0) {
+        buf_reset(&out->body);
+        return ST_NOMEM;
+    }
+    return ST_OK;
+}
+
+enum status
+reply_error(struct reply *out, const char *type, int code, int err_code, const char *fmt, ...)
+{
+    va_list ap;
+    char text[512];
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    /* A text that was cut, or that quotes a peer, may not be UTF-8. */
+    json_t *desc = json_string(text);
+    if (desc == NULL) {
+        desc = json_string("invalid request");
+    }
+    json_t *err =
+        json_pack("{s:i, s:i, s:o}", "code", code, "err_code", err_code, "description", desc);
+    json_t *all = type == NULL ? json_pack("{s:o}", "error", err)
+                               : json_pack("{s:s, s:o}", "type", type, "error", err);
+    return reply_json(out, all);
+}
+
+static uint64_t
+next_random(void)
+{
+    static _Thread_local uint64_t x;
+    while (x == 0) {
+        randombytes_buf(&x, sizeof(x));
+    }
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return x;
+}
+
+int64_t
+reply_retry_ns(int64_t drain)
+{
+    int64_t base = drain <= 0 ? REPLY_RETRY_UNKNOWN : drain;
+    base = base < REPLY_RETRY_MIN ? REPLY_RETRY_MIN : base;
+    base = base > REPLY_RETRY_MAX ? REPLY_RETRY_MAX : base;
+    int64_t spread = base / 2;
+    return base - spread / 2 + (int64_t)(next_random() % (uint64_t)spread);
+}
+
+static const struct told {
+    int code; /* 0: not told */
+    int err_code;
+    bool retry;
+    const char *text;
+} told[LEDGER_END_COUNT] = {
+    [END_LIMIT] = {503, ERR_UNAVAILABLE, true, "the request is over the limit of the queue"},
+    [END_NOMEM] = {503, ERR_UNAVAILABLE, true, "the server is out of memory"},
+    [END_BAD_HEADER] = {400, ERR_BAD_REQUEST, false, "invalid header Nats-Request-Timeout"},
+    [END_CLOSED] = {503, ERR_UNAVAILABLE, true, "the server is shutting down"},
+    [END_EVICTED] = {503, ERR_UNAVAILABLE, true, "the request fell out of the full queue"},
+    [END_EXPIRED] = {408, ERR_UNAVAILABLE, true, "the request's deadline passed while it waited"},
+    [END_OPERATOR] = {503, ERR_UNAVAILABLE, true, "the request was cancelled by an operator"},
+    [END_SHUTDOWN] = {503, ERR_UNAVAILABLE, true, "the server is shutting down"},
+};
+
+bool
+reply_is_told(enum ledger_end e)
+{
+    return told[e].code != 0;
+}
+
+void
+reply_refusal(struct refusal *out, enum ledger_end e, const char *server, const char *type,
+              int64_t retry_ns)
+{
+    const struct told *t = &told[e];
+    out->hdr[0] = '\0';
+    if (t->retry && retry_ns > 0) {
+        (void)snprintf(out->hdr, sizeof(out->hdr), "NATS/1.0\r\nNats-Retry-After: %.3f\r\n\r\n",
+                       (double)retry_ns / 1e9);
+    }
+    (void)snprintf(out->body, sizeof(out->body),
+                   "{%s%s%s%s%s%s\"error\":{\"code\":%d,\"err_code\":%d,"
+                   "\"description\":\"%s: it was not executed\"}}",
+                   server == NULL ? "" : "\"server\":", server == NULL ? "" : server,
+                   server == NULL ? "" : ",", type == NULL ? "" : "\"type\":\"",
+                   type == NULL ? "" : type, type == NULL ? "" : "\",", t->code, t->err_code,
+                   t->text);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/wlm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/gojson.h"
+#include "api/plane.h"
+#include "queue/apiq_conf.h"
+
+json_t *
+wlm_answer(const struct api_request *r)
+{
+    return json_pack("{s:s}", "type", r->ep->type);
+}
+
+enum status
+wlm_error(const struct api_request *r, struct reply *out, int code, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    return reply_error(out, r->ep->type, code, ERR_BAD_REQUEST, "%s", text);
+}
+
+enum status
+wlm_parse(const struct api_request *r, struct reply *out, json_t **o)
+{
+    char text[256];
+    json_error_t at;
+    *o = r->data_len == 0 ? json_object()
+                          : json_loadb(r->data, r->data_len, JSON_REJECT_DUPLICATES, &at);
+    if (json_is_object(*o)) {
+        return ST_OK;
+    }
+    if (*o == NULL && (r->data_len == 0 || json_error_code(&at) == json_error_out_of_memory)) {
+        return ST_NOMEM;
+    }
+    if (*o == NULL) {
+        gojson_error(r->data, r->data_len, at.text, text, sizeof(text));
+    } else {
+        (void)snprintf(text, sizeof(text), "a JSON object is expected");
+    }
+    json_decref(*o);
+    enum status st = wlm_error(r, out, 400, "invalid JSON: %s", text);
+    return st == ST_OK ? ST_SYNTAX : st;
+}
+
+/* A whole number from min to max. */
+static bool
+take_int(const json_t *j, int64_t min, int64_t max, int64_t *out)
+{
+    if (!json_is_integer(j) || json_integer_value(j) < min || json_integer_value(j) > max) {
+        return false;
+    }
+    *out = json_integer_value(j);
+    return true;
+}
+
+static bool
+take_level(const json_t *j, struct wlm_select *sel)
+{
+    for (int i = 0; json_is_string(j) && i < APIQ_LEVELS; i++) {
+        if (strcmp(json_string_value(j), apiq_level_name((enum apiq_level)i)) == 0) {
+            sel->match.levels = 1U << i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+take_account(struct api *a, const json_t *j, struct wlm_select *sel)
+{
+    sel->account = json_string_value(j);
+    if (sel->account == NULL) {
+        return false;
+    }
+    sel->match.flow = ledger_account_key(a->ledger, sel->account);
+    sel->nothing = sel->match.flow == 0;
+    return true;
+}
+
+/* ST_NOTFOUND: no such key here. ST_INVAL: a bad value. */
+static enum status
+take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
+            struct wlm_select *sel)
+{
+    int64_t v = 0;
+    bool ok;
+    if (strcmp(key, "id") == 0) {
+        ok = take_int(j, 1, INT64_MAX, &v);
+        sel->match.id = (uint64_t)v;
+    } else if (strcmp(key, "cid") == 0) {
+        ok = take_int(j, 1, INT64_MAX, &v);
+        sel->match.owner = (uint64_t)v;
+    } else if (strcmp(key, "account") == 0) {
+        ok = take_account(a, j, sel);
+    } else if (strcmp(key, "level") == 0) {
+        ok = take_level(j, sel);
+    } else if (keys == WLM_KEYS_CANCEL && strcmp(key, "all") == 0) {
+        ok = json_is_boolean(j);
+        sel->all = json_is_true(j);
+    } else if (keys == WLM_KEYS_LIST && strcmp(key, "offset") == 0) {
+        ok = take_int(j, 0, INT64_MAX, &v);
+        sel->offset = (size_t)v;
+    } else if (keys == WLM_KEYS_LIST && strcmp(key, "limit") == 0) {
+        ok = take_int(j, 1, WLM_LIMIT_MAX, &v);
+        sel->limit = (size_t)v;
+    } else {
+        return ST_NOTFOUND;
+    }
+    return ok ? ST_OK : ST_INVAL;
+}
+
+enum status
+wlm_select(struct api *a, const struct api_request *r, const json_t *o, enum wlm_keys keys,
+           struct wlm_select *sel, struct reply *out)
+{
+    const char *key;
+    json_t *value;
+    *sel = (struct wlm_select){.limit = WLM_LIMIT_DEFAULT};
+    json_object_foreach((json_t *)(uintptr_t)o, key, value)
+    {
+        enum status st = take_member(a, key, value, keys, sel);
+        if (st != ST_OK) {
+            enum status said = wlm_error(
+                r, out, 400, st == ST_NOTFOUND ? "unknown key: %.64s" : "invalid value for %.64s",
+                key);
+            return said == ST_OK ? ST_INVAL : said;
+        }
+    }
+    return ST_OK;
+}

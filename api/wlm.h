@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the $WLM.API endpoints have in common: strict JSON requests and typed answers. On a
+ * worker. */
+#ifndef API_WLM_H
+#define API_WLM_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "api/reply.h"
+#include "api/request.h"
+#include "queue/apiq_view.h"
+
+/* The payload as an object; an empty payload is {}. ST_SYNTAX: it is none, and out says so. */
+enum status wlm_parse(const struct api_request *r, struct reply *out, json_t **o) MUST_CHECK;
+
+/* Fills out with an error of code 400 about the request (fmt), or of another code. */
+enum status wlm_error(const struct api_request *r, struct reply *out, int code, const char *fmt,
+                      ...) MUST_CHECK __attribute__((format(printf, 4, 5)));
+
+/* What a request says about which waiting requests are meant, and how many of them. */
+struct wlm_select {
+    struct apiq_match match;
+    const char *account; /* borrowed: of the parsed object; NULL: not given */
+    bool all;
+    bool nothing; /* an account that never sent a request: nothing matches */
+    size_t offset;
+    size_t limit;
+};
+
+#define WLM_LIMIT_DEFAULT 100
+#define WLM_LIMIT_MAX     1000
+
+enum wlm_keys { WLM_KEYS_LIST, WLM_KEYS_CANCEL };
+
+/* Reads the members id, account, cid, level, and for a list offset and limit, for a cancel all.
+ * ST_INVAL: an unknown key or a bad value; out names it. */
+enum status wlm_select(struct api *a, const struct api_request *r, const json_t *o,
+                       enum wlm_keys keys, struct wlm_select *sel, struct reply *out) MUST_CHECK;
+
+/* A new object with "type" in it. NULL without memory. */
+json_t *wlm_answer(const struct api_request *r);
+
+#endif
