@@ -15,3 +15,17 @@ $(LOADGEN): $(LOADGEN_OBJ)
 	$(call quiet,LINK,$@)$(CC) -O2 $(CFLAGS) $(LDFLAGS) -o $@ $^ -ljansson -lm
 
 loadgen: $(LOADGEN)
+
+BENCH := python3 tests/bench/bench.py $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CASES)
+
+bench: ## Compare with nats-server: table, JSON and plots in build/bench (CASES="p2p S3 …" QUICK=1 ROUNDS=n)
+	@scripts/deps build bench
+	@scripts/go-tools build/go/bin
+	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=release build/sluice build/release/sluice-testing $(LOADGEN)
+	@$(BENCH)
+
+bench-docs: ## Copy the plots of the last `make bench` into docs/img
+	@mkdir -p docs/img
+	@cp -v build/bench/*.svg docs/img/
+
+.PHONY: bench bench-docs loadgen

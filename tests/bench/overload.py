@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The overload protocol: policy runs against a handler with a set cost, and what nats-server's own
+API plane and an ordinary NATS service do under the same load. Each rate is a multiple of the
+capacity C that was measured first, for each of them for itself."""
+
+import concurrent.futures
+import contextlib
+import os
+import statistics
+import subprocess
+
+from servers import ROOT, BenchError, Client, Server, loadgen
+
+WORKERS = 16
+SLEEP_MS = 55
+STREAMS = 5000
+# Handlers that sleep cost next to no CPU, so their runs go side by side, and their C is steady;
+# that of a handler that computes drifts with the machine and is measured again before each run.
+SIDE_BY_SIDE = 6
+
+
+class SluicePlane:
+    """The set-cost endpoint of the test binary, behind Sluice's API plane."""
+
+    name = "Sluice, set-cost endpoint"
+    sleeps = True
+    subject = "$SYS.REQ.TEST.SLEEP"
+    payload = '{"us":%d}' % (SLEEP_MS * 1000)
+
+    def __init__(self, binary, _quick=False):
+        self.binary = binary
+
+    @contextlib.contextmanager
+    def serve(self, limit, _seconds):
+        with Server(self.binary, f"api {{ workers: {WORKERS}, request_queue_limit: {limit}, "
+                                 f"info_queue_limit: {limit} }}\n") as s:
+            yield s
+
+
+class NatsPlane:
+    """nats-server's own API plane: STREAM.NAMES over many memory streams (milliseconds of CPU)."""
+
+    name = "nats-server, its API (STREAM.NAMES)"
+    sleeps = False
+    subject = "$JS.API.STREAM.NAMES"
+    payload = '{"subject":"zz.none"}'
+
+    def __init__(self, binary, quick=False):
+        self.binary = binary
+        self.streams = STREAMS // 5 if quick else STREAMS
+
+    @contextlib.contextmanager
+    def serve(self, limit, _seconds):
+        with Server(self.binary, "jetstream { store_dir: '@DIR@/js', max_memory_store: 1GB, "
+                                 f"request_queue_limit: {limit}, info_queue_limit: {limit} }}\n"
+                    ) as s:
+            with Client(s.port) as c:
+                pairs = [(f"$JS.API.STREAM.CREATE.S{i}",
+                          f'{{"name":"S{i}","subjects":["s{i}.x"],"storage":"memory"}}')
+                         for i in range(self.streams)]
+                for reply in c.requests(pairs):
+                    if b'"error"' in reply:
+                        raise BenchError(f"a stream cannot be made: {reply[:200]!r}")
+            yield s
+
+
+class PlainService:
+    """An ordinary service (our responder, same slots and sleep) reached through nats-server."""
+
+    name = "plain service through nats-server"
+    sleeps = True
+    subject = "bench.service"
+    payload = "{}"
+
+    def __init__(self, binary, _quick=False):
+        self.binary = binary
+
+    @contextlib.contextmanager
+    def serve(self, _limit, seconds):
+        with Server(self.binary) as s:
+            # One slot less: Sluice keeps a worker free for the levels above.
+            side = subprocess.Popen(
+                [os.path.join(ROOT, "build/bench/loadgen"), "responder", "--server", s.address,
+                 "--seconds", str(seconds), "--subject", self.subject,
+                 "--slots", str(WORKERS - 1), "--sleep-ms", str(SLEEP_MS)],
+                stdout=subprocess.DEVNULL)
+            try:
+                with Client(s.port) as c:
+                    while not c.request(self.subject, "{}"):
+                        pass
+                yield s
+            finally:
+                side.terminate()
+                side.wait()
+
+
+class Case:
+    """One S row. check: (value name, text, comparison, bound)."""
+
+    def __init__(self, label, times, seconds, checks, limit=10000, **options):
+        self.label, self.times, self.seconds, self.checks = label, times, seconds, checks
+        self.limit, self.options = limit, options
+
+
+def at_most(key, text, bound):
+    return key, text, "<=", bound
+
+
+def at_least(key, text, bound):
+    return key, text, ">=", bound
+
+
+WASTED = at_most("wasted", "S12 wasted work", 0.01)
+CASES = {
+    "S1": Case("0.75 C, 4 s pause", 0.75, 22, [at_most("recovery_s", "recovery, s", 1.0)],
+               pause_at=6, pause_for=4),
+    "S2": Case("S1 with 2 retries, 60 s", 0.75, 60, [at_least("success", "logical success", 0.94)],
+               pause_at=6, pause_for=4, retry="timeout", retries=2),
+    "S3": Case("1.3 C, limit 10,000", 1.3, 45,
+               [at_least("goodput_c", "goodput / C", 0.95), WASTED]),
+    "S3-1000": Case("1.3 C, limit 1,000", 1.3, 45,
+                    [at_least("goodput_c", "goodput / C", 0.95), WASTED], limit=1000),
+    "S4": Case("3 C", 3, 20, [at_least("goodput_c", "goodput / C", 0.90)]),
+    "S4-10": Case("10 C", 10, 20, [at_least("goodput_c", "goodput / C", 0.90)]),
+    "S5": Case("0.93 C, 120 s", 0.93, 120,
+               [at_least("success", "success", 0.995),
+                at_most("oldest_served_s", "oldest served, s", 0.6)]),
+    "S5-97": Case("0.97 C, 120 s", 0.97, 120,
+                  [at_least("success", "success", 0.995),
+                   at_most("oldest_served_s", "oldest served, s", 0.6)]),
+    "S6": Case("3 C, limit 200", 3, 20,
+               [at_least("told", "losers told", 1.0), at_most("per_hit", "lost per hit", 1.0),
+                at_most("told_p99_ms", "p99 to be told, ms", 50)], limit=200, held=True),
+    "S7": Case("0.75 C, 4 s pause, limit 500", 0.75, 25, [at_least("success", "success", 0.85)],
+               limit=500, pause_at=6, pause_for=4),
+    "S4-hint": Case("3 C, clients obey the hint", 3, 20,
+                    [at_least("goodput_c", "goodput / C", 0.90)], retry="hint", retries=5),
+    "S4-worst": Case("3 C, clients retry at once", 3, 20,
+                     [at_least("goodput_c", "goodput / C", 0.90)], limit=1000, retry="error",
+                     retries=10),
+}
+VARIANTS = {"header": "1s", "stock": None}
+# What nats-server's own plane is asked; the others say nothing new about it.
+PEER_CASES = ("S1", "S2", "S3", "S3-1000", "S4", "S5", "S6")
+CURVE = (0.5, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6, 2, 3, 5, 10)
+
+
+def capacity(plane, quick):
+    """C: completions a second with the queue never empty; median and all runs."""
+    runs = []
+    seconds = 2 if quick else 4
+    for _ in range(1 if quick else 3):
+        with plane.serve(10000, seconds + 20) as s:
+            runs.append(closed_loop(plane, s, seconds))
+    return statistics.median(runs), runs
+
+
+def closed_loop(plane, server, seconds):
+    out = loadgen("closed", server, subject=plane.subject, payload=plane.payload, conns=8,
+                  inflight=8, rate="max", seconds=seconds)
+    if out["errors"] or out["units"] == 0:
+        raise BenchError(f"{plane.subject} answers with errors or not at all")
+    return out["rate"]
+
+
+def derive(out, c, held):
+    """The values that the checks name."""
+    lost = out["calls"] - out["ok"]
+    told = sum(out["answers"][k] for k in out["answers"] if k != "ok")
+    v = {"success": out["success"], "goodput_c": out["goodput"] / c, "wasted": out["wasted"],
+         "oldest_served_s": out["oldest_served_s"], "p50_ms": out["latency"]["p50_ms"],
+         "p99_ms": out["latency"]["p99_ms"], "recovery_s": out.get("recovery_s", 0),
+         "send_lag_ms": out["send_lag"]["p99_ms"], "never": out["never"], "late": out["late"],
+         "told": 1.0 if lost == 0 else min(1.0, (out["refused"] + out["told_late"]) / lost),
+         "told_attempts": told, "duplicates": out["duplicates"]}
+    if v["recovery_s"] < 0:
+        v["recovery_s"] = 999.0
+    if held:
+        v["per_hit"] = out["answers"]["refused_503"] / max(1, out["evictions"])
+        v["told_p99_ms"] = out["told_lag"]["p99_ms"]
+        # No hit that was told is no success of telling.
+        if out["told_lag"]["n"] == 0:
+            v["told_p99_ms"], v["per_hit"] = 999.0, 999.0
+    return v
+
+
+def run_case(plane, case, c, header, quick):
+    seconds = max(6, case.seconds / 5) if quick else case.seconds
+    options = dict(case.options)
+    held = options.pop("held", False)
+    if held:
+        # In service at a time, by Little: what the queue's limit is counted on top of.
+        options["held"] = case.limit + round(c * SLEEP_MS / 1000)
+    if quick and "pause_at" in options:
+        options.update(pause_at=1, pause_for=1)
+    with plane.serve(case.limit, 3 * seconds + 60) as s:
+        if not plane.sleeps:
+            c = closed_loop(plane, s, 1 if quick else 2)
+        out = loadgen("overload", s, subject=plane.subject, payload=plane.payload,
+                      rate=round(case.times * c, 1), seconds=seconds, patience=1,
+                      timeout_header=header, late_wait=2 if quick else 6, **options)
+    out["peak_mib"] = s.peak_kib / 1024
+    return {"c": c, "values": derive(out, c, held), "raw": out}
+
+
+def run_all(plane, c, names, rounds, quick):
+    """{(case, variant): [result of each round]}; a failed run is {"error": …}."""
+    variants = VARIANTS if isinstance(plane, SluicePlane) else {"stock": None}
+    jobs = [(n, v) for _ in range(rounds) for n in names for v in variants]
+    jobs.sort(key=lambda j: -CASES[j[0]].seconds)
+    return spread(plane, jobs, lambda j: run_case(plane, CASES[j[0]], c, variants[j[1]], quick))
+
+
+def spread(plane, jobs, run):
+    results = {}
+
+    def one(job):
+        try:
+            return job, run(job)
+        except (BenchError, subprocess.TimeoutExpired) as e:
+            return job, {"error": str(e)}
+
+    width = SIDE_BY_SIDE if plane.sleeps else 1
+    with concurrent.futures.ThreadPoolExecutor(width) as pool:
+        for job, result in pool.map(one, jobs):
+            results.setdefault(job, []).append(result)
+    return results
+
+
+def curve(plane, c, quick):
+    """Points of goodput against offered load, both in multiples of C."""
+    times = CURVE if plane.sleeps else [t for t in CURVE if t <= 3]
+    times = times[::3] if quick else times
+    got = spread(plane, list(times),
+                 lambda t: run_case(plane, Case("", t, 12, []), c, None, quick))
+    return [{"offered": t, "goodput": r[0]["values"]["goodput_c"], "raw": r[0]["raw"]}
+            for t, r in sorted(got.items()) if "error" not in r[0]]
+
+
+def paired_limits(binary, quick):
+    """S13: two servers, one with the plane's limits and one with all of it off, take the same load
+    at half of capacity in short turns; the medians over the pairs of their ratios."""
+    on = "api { workers: 2 }\n"
+    off = ("api { workers: 2, discipline: fifo, request_queue_limit: 1000000, "
+           "info_queue_limit: 1000000, request_deadline: 0s }\n")
+    subject, payload = SluicePlane.subject, '{"us":0}'
+    pairs = []
+    with Server(binary, on) as a, Server(binary, off) as b:
+        c = min(loadgen("closed", s, subject=subject, payload=payload, conns=8, inflight=16,
+                        rate="max", seconds=1)["rate"] for s in (a, b))
+        for i in range(3 if quick else 15):
+            got = {}
+            for name, s in ((("on", a), ("off", b)) if i % 2 else (("off", b), ("on", a))):
+                got[name] = loadgen("overload", s, subject=subject, payload=payload,
+                                    rate=round(c / 2), seconds=0.5 if quick else 1.5, patience=1,
+                                    late_wait=0.2)
+            pairs.append(got)
+
+    def ratio(f):
+        return statistics.median(f(p["on"]) / f(p["off"]) for p in pairs)
+
+    return {"c": c, "pairs": len(pairs),
+            "cpu": ratio(lambda o: o["server_cpu_s_per_million"]),
+            "p99": ratio(lambda o: o["latency"]["p99_ms"]),
+            "goodput": ratio(lambda o: o["goodput"]),
+            "cpu_us": statistics.median(p["on"]["server_cpu_s_per_million"] for p in pairs),
+            "success": min(p["on"]["success"] for p in pairs)}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SVG plots by gnuplot; without it they are left out."""
+
+import shutil
+import subprocess
+
+HEAD = """set terminal svg size 760,420 background rgb 'white' font 'sans-serif,13'
+set output '{out}'
+set grid lc rgb '#dddddd'
+set border 3 lc rgb '#888888'
+set tics nomirror
+"""
+COLOURS = ["#0b6e4f", "#c0392b", "#d98e04", "#34568b"]
+
+
+def have_gnuplot():
+    return shutil.which("gnuplot") is not None
+
+
+def draw(path, script, series):
+    """series: [(title, [(x, y)])], as inline data $d0, $d1, …"""
+    data = "".join(f"$d{i} << EOD\n" + "".join(f"{x} {y}\n" for x, y in points) + "EOD\n"
+                   for i, (_, points) in enumerate(series))
+    subprocess.run(["gnuplot"], input=data + HEAD.format(out=path) + script, text=True,
+                   check=True, timeout=60)
+
+
+def lines(series, style="linespoints pt 7 ps 0.6"):
+    return "plot " + ", ".join(
+        f"$d{i} using 1:2 with {style} lw 2 lc rgb '{COLOURS[i]}' title '{title}'"
+        for i, (title, _) in enumerate(series)) + "\n"
+
+
+def goodput(path, curves):
+    """curves: {plane name: [{"offered", "goodput"}]}"""
+    series = [(name, [(p["offered"], p["goodput"]) for p in points])
+              for name, points in curves.items() if points]
+    draw(path, """set title 'Answered in time (patience 1 s) against offered load'
+set xlabel 'offered, multiples of capacity'
+set ylabel 'answered in time, multiples of capacity'
+set logscale x
+set xtics (0.5, 0.75, 1, 1.3, 2, 3, 5, 10)
+set yrange [0:1.15]
+set key bottom left
+""" + lines(series), series)
+
+
+def pause(path, runs, stop, cont):
+    """runs: {plane name: the series of its S1 run}"""
+    series = [(name, [(s["t"] + 0.5, 100.0 * s["ok"] / s["due"]) for s in rows if s["due"]])
+              for name, rows in runs.items()]
+    draw(path, f"""set title '0.75 of capacity, process stopped for {cont - stop:g} s'
+set xlabel 'second in which the request was sent'
+set ylabel 'answered in time, %'
+set yrange [0:105]
+set key bottom right
+set object 1 rect from {stop},0 to {cont},105 fc rgb '#eeeeee' fs solid noborder behind
+set label 'stopped' at {stop + 0.2},100
+""" + lines(series), series)
+
+
+def bars(path, rows):
+    """rows: [(label, times better than nats-server)]"""
+    series = [("", [(i, f'{v:.3g} "{label}"') for i, (label, v) in enumerate(rows)])]
+    draw(path, """set title 'Sluice against nats-server: how many times better'
+set boxwidth 0.6
+set style fill solid
+set yrange [0:*]
+set xtics rotate by -35
+set bmargin 7
+unset key
+plot $d0 using 1:2:xtic(3) with boxes lc rgb '#0b6e4f', 1 with lines lc rgb '#c0392b' dt 2, \
+     $d0 using 1:2:(sprintf('%.1f', $2)) with labels offset 0,0.7
+""", series)

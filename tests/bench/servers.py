@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers under test: each case gets a fresh one, started and stopped here by its pid."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TICK = os.sysconf("SC_CLK_TCK")
+START_S = 20
+_port_lock = threading.Lock()
+
+
+class BenchError(Exception):
+    """A case could not be measured; the text says why."""
+
+
+def free_port():
+    with _port_lock, socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def find_nats_server():
+    """The reference, or None and why not."""
+    for path in (os.environ.get("NATS_SERVER"), os.path.join(ROOT, "build/go/bin/nats-server"),
+                 shutil.which("nats-server"), os.path.expanduser("~/go/bin/nats-server")):
+        if path and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def find_nats_cli():
+    for path in (os.path.join(ROOT, "build/go/bin/nats"), shutil.which("nats"),
+                 os.path.expanduser("~/go/bin/nats")):
+        if path and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+class Server:
+    """with Server(binary, config) as s: … s.address, s.pid; afterwards s.peak_kib."""
+
+    def __init__(self, binary, config="", args=()):
+        self.binary = binary
+        self.config = config
+        self.args = list(args)
+        self.peak_kib = 0
+        self.dir = tempfile.mkdtemp(prefix="sluice-bench-")
+        self.proc = None
+        self.port = 0
+
+    def command(self, port):
+        cmd = [self.binary, "-a", "127.0.0.1", "-p", str(port)] + self.args
+        if self.config:
+            path = os.path.join(self.dir, "server.conf")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(self.config.replace("@DIR@", self.dir))
+            cmd += ["-c", path]
+        return cmd
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self):
+        return self.proc.pid
+
+    def __enter__(self):
+        self.port = free_port()
+        log = open(os.path.join(self.dir, "log"), "wb")
+        with log:
+            self.proc = subprocess.Popen(self.command(self.port), stdout=log, stderr=log)
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            if self.proc.poll() is not None:
+                break
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return self
+            except OSError:
+                time.sleep(0.005)
+        text = self.log_tail()
+        self.stop()
+        raise BenchError(f"{os.path.basename(self.binary)} does not start: {text}")
+
+    def __exit__(self, *exc):
+        alive = self.proc.poll() is None
+        text = self.log_tail() if not alive else ""
+        code = self.proc.returncode
+        self.stop()
+        if not alive:
+            raise BenchError(f"{os.path.basename(self.binary)} died in the run "
+                             f"(exit code {code}): {text}")
+
+    def log_tail(self):
+        try:
+            with open(os.path.join(self.dir, "log"), "rb") as f:
+                return f.read()[-400:].decode(errors="replace").strip().replace("\n", " | ")
+        except OSError:
+            return "no log"
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def status_kib(self, name):
+        with open(f"/proc/{self.pid}/status", encoding="utf-8") as f:
+            for line in f:
+                if line.startswith(name + ":"):
+                    return int(line.split()[1])
+        return 0
+
+    def stop(self):
+        if self.proc.poll() is None:
+            self.peak_kib = self.status_kib("VmHWM")
+            self.proc.send_signal(signal.SIGCONT)
+            self.proc.terminate()
+            try:
+                self.proc.wait(10)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+                self.proc.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Client:
+    """A few requests over the raw protocol, for setting up what a case needs."""
+
+    def __init__(self, port, timeout=20):
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout)
+        self.file = self.sock.makefile("rb")
+        self.file.readline()
+        self.sock.sendall(b'CONNECT {"verbose":false,"protocol":1,"headers":true,'
+                          b'"no_responders":true}\r\nSUB _INBOX.setup.* 1\r\n')
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def requests(self, pairs, ahead=64):
+        """Sends (subject, payload) pairs, at most `ahead` unanswered; yields the replies."""
+        pairs = list(pairs)
+        sent = 0
+        for done in range(len(pairs)):
+            while sent < len(pairs) and sent - done < ahead:
+                subject, payload = pairs[sent]
+                data = payload.encode()
+                self.sock.sendall(f"PUB {subject} _INBOX.setup.{sent} {len(data)}\r\n".encode()
+                                  + data + b"\r\n")
+                sent += 1
+            yield self._message()
+
+    def request(self, subject, payload=""):
+        return next(self.requests([(subject, payload)]))
+
+    def _message(self):
+        while True:
+            line = self.file.readline()
+            if not line:
+                raise BenchError("the server closed the connection during set-up")
+            words = line.split()
+            if words[:1] == [b"PING"]:
+                self.sock.sendall(b"PONG\r\n")
+            elif words[:1] == [b"-ERR"]:
+                raise BenchError(f"set-up: {line.decode().strip()}")
+            elif words[:1] in ([b"MSG"], [b"HMSG"]):
+                body = self.file.read(int(words[-1]) + 2)[:-2]
+                return body[int(words[-2]):] if words[0] == b"HMSG" and len(body) else body
+
+
+def loadgen(mode, server, /, **options):
+    """Runs the load generator against a server; its JSON. Option names: _ for -."""
+    cmd = [os.path.join(ROOT, "build/bench/loadgen"), mode]
+    rest = options.pop("rest", None)
+    if server is not None:
+        cmd += ["--server", server.address, "--pid", str(server.pid)]
+    for name, value in options.items():
+        if value is not None:
+            cmd += ["--" + name.replace("_", "-"), str(value)]
+    if rest is not None:
+        cmd += ["--"] + rest
+    limit = 120 + 3 * float(options.get("seconds", 0))
+    run = subprocess.run(cmd, capture_output=True, text=True, timeout=limit, check=False)
+    try:
+        out = json.loads(run.stdout)
+    except ValueError:
+        raise BenchError(f"loadgen {mode}: {run.stderr.strip() or 'no result'}") from None
+    if "error" in out:
+        raise BenchError(f"loadgen {mode}: {out['error']}")
+    return out
