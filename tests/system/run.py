@@ -30,7 +30,7 @@ def check_only(steps, this):
 def context(run, step):
     """What was said last and what the server logged last."""
     lines = ["    at line %d: %s" % (step.number, step.text)] if step else []
-    lines += ["    | " + text[:300] for text in run.said[-12:]]
+    lines += ["    | " + text[:200] for text in run.said[-12:]]
     if run.server:
         lines += ["    log: " + text for text in run.server.log[-6:]]
     return "\n".join(lines)

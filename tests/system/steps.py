@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import socket
 import threading
 import time
 import urllib.error
@@ -373,11 +374,25 @@ def do_nosplit(run, _arg, _body):
         c.split = False
 
 
+def do_refused(run, _arg, _body):
+    """refused: nobody accepts connections any more."""
+
+    def ask():
+        try:
+            with socket.create_connection(run.started().address(), run.timeout) as sock:
+                return "connected" if sock.recv(1) else None
+        except OSError:
+            return None
+
+    run.until(ask, "refused")
+
+
 WORDS = {
     "server": do_server, "env": do_env, "config": do_config, "file": do_file, "start": do_start,
     "connect": do_connect, "socket": do_socket, "client": do_client, "log~": do_log, "log!~": do_no_log,
     "signal": do_signal, "exit": do_exit, "http": do_http, "share": do_share, "cases": do_cases,
     "matches": do_matches, "only": do_only, "nosplit": do_nosplit,
+    "refused": do_refused,
 }
 
 # -- steps that begin with a client's name ------------------------------------------------------
@@ -403,6 +418,19 @@ def expect_info(run, c, body):
     """A<info: one more INFO; indented lines are conditions on it."""
     c.read_info()
     check_info(run, c, body)
+
+
+def expect_json(run, c, body):
+    """A<json: the next line is JSON; indented lines are conditions on it."""
+    line = run.next_line(c, "JSON")
+    try:
+        value = json.loads(line)
+    except ValueError:
+        raise Failed("%s: expected JSON, got %s" % (c.name, show(line))) from None
+    for condition in body:
+        why = holds(value, run.subst(condition))
+        if why:
+            raise Failed("%s: %s" % (c.name, why))
 
 
 def check_info(run, c, conditions):
@@ -439,6 +467,8 @@ def expect_text(run, c, text, body):
         expect_any_order(run, c, body)
     elif text == "info":
         expect_info(run, c, body)
+    elif text.split(" ")[0] == "json":
+        expect_json(run, c, body + ([text[5:]] if text[5:] else []))
     else:
         run.expect(c, run.subst(text[1:]))
 
@@ -453,6 +483,8 @@ def client_word(run, c, text, body):
         c.close()
     elif word == "reset":
         c.close(reset=True)
+    elif word == "shutdown":
+        c.sock.shutdown(socket.SHUT_WR)
     elif word == "info":
         check_info(run, c, body + ([arg] if arg else []))
     elif word == "until":
@@ -461,6 +493,11 @@ def client_word(run, c, text, body):
         skip_to_end(run, c)
     elif word == "pings":
         c.pings = True
+    elif word == "pub":
+        subject, reply, text = run.subst(arg).split(" ", 2)
+        payload = unescape(text)
+        head = "PUB %s %s%d\r\n" % (subject, "" if reply == "-" else reply + " ", len(payload))
+        c.send(head.encode("latin-1") + payload + b"\r\n")
     elif word == "flood":
         count, what = arg.split(" ", 1)
         data = unescape(run.subst(what) + "\\r\\n")
