@@ -85,29 +85,27 @@ leave_group(struct heavy *h, struct apiq_flow *f)
     }
 }
 
-/* Into the group of its depth, which stands right behind `before` or is made there. */
-static void
-enter_group(struct heavy *h, struct apiq_flow *f, struct list_node *before)
+/* The group of that depth, which stands right behind `before` or is made there. */
+static struct heavy_group *
+group_behind(struct heavy *h, struct list_node *before, size_t depth)
 {
-    struct heavy_group *g;
-    if (before->next != &h->groups && group_at(before->next)->depth == f->depth) {
-        g = group_at(before->next);
-    } else {
-        struct list_node *n = list_pop_front(&h->spares);
-        ASSERT(n != NULL);
-        g = group_at(n);
-        g->depth = f->depth;
-        list_init(&g->flows);
-        list_insert_after(before, &g->node);
+    if (before->next != &h->groups && group_at(before->next)->depth == depth) {
+        return group_at(before->next);
     }
-    list_push_back(&g->flows, &f->depth_node);
-    f->group = g;
+    struct list_node *n = list_pop_front(&h->spares);
+    ASSERT(n != NULL);
+    struct heavy_group *g = group_at(n);
+    g->depth = depth;
+    list_init(&g->flows);
+    list_insert_after(before, &g->node);
+    return g;
 }
 
 enum status
 heavy_add(struct heavy *h, struct apiq_flow *f)
 {
-    if (h->total < h->flows + 1) {
+    /* One for each flow, and one more for the flow that moves. */
+    while (h->total < h->flows + 2) {
         struct heavy_group *g = mem_alloc(sizeof(*g));
         if (g == NULL) {
             return ST_NOMEM;
@@ -134,23 +132,23 @@ heavy_drop(struct heavy *h, struct apiq_flow *f)
 static void
 update_group(struct heavy *h, struct apiq_flow *f)
 {
-    struct heavy_group *g = f->group;
-    if (g == NULL) {
-        enter_group(h, f, &h->groups);
-        return;
+    struct heavy_group *from = f->group;
+    struct list_node *before = &h->groups;
+    if (from != NULL) {
+        if (from->depth == f->depth) {
+            return;
+        }
+        before = f->depth > from->depth ? &from->node : from->node.prev;
+        if (before != &h->groups && before != &from->node && group_at(before)->depth == f->depth) {
+            before = before->prev;
+        }
     }
-    if (g->depth == f->depth) {
-        return;
+    struct heavy_group *to = group_behind(h, before, f->depth);
+    if (from != NULL) {
+        leave_group(h, f);
     }
-    struct list_node *before = g->node.prev;
-    if (f->depth > g->depth) {
-        bool alone = f->depth_node.next == f->depth_node.prev;
-        before = alone ? before : &g->node;
-    } else if (before != &h->groups && group_at(before)->depth == f->depth) {
-        before = before->prev;
-    }
-    leave_group(h, f);
-    enter_group(h, f, before);
+    list_push_back(&to->flows, &f->depth_node);
+    f->group = to;
 }
 
 void
@@ -180,18 +178,28 @@ heavy_by_entries(const struct heavy *h)
     return flow_at(group_at(h->groups.prev)->flows.next);
 }
 
+/* The first flow of the class that holds more than `keep`, or NULL. */
+static struct apiq_flow *
+first_without(const struct list_node *class, const struct apiq_item *keep)
+{
+    for (struct list_node *n = class->next; n != class; n = n->next) {
+        struct apiq_flow *f = LIST_ENTRY(n, struct apiq_flow, bytes_node);
+        if (flow_oldest(f) != keep) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
 struct apiq_flow *
 heavy_by_bytes(const struct heavy *h, const struct apiq_item *keep)
 {
     for (unsigned w = HEAVY_CLASSES / 64; w-- > 0;) {
         for (uint64_t bits = h->used[w]; bits != 0;) {
             unsigned b = 63u - (unsigned)__builtin_clzll(bits);
-            const struct list_node *head = &h->classes[w * 64 + b];
-            for (struct list_node *n = head->next; n != head; n = n->next) {
-                struct apiq_flow *f = LIST_ENTRY(n, struct apiq_flow, bytes_node);
-                if (flow_oldest(f) != keep) {
-                    return f;
-                }
+            struct apiq_flow *f = first_without(&h->classes[w * 64 + b], keep);
+            if (f != NULL) {
+                return f;
             }
             bits &= ~(UINT64_C(1) << b);
         }

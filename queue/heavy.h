@@ -25,7 +25,7 @@ struct heavy_group {
 struct heavy {
     struct list_node groups; /* ascending depth; all flows are in one */
     struct list_node spares; /* owned: groups without flows */
-    size_t total;            /* groups in all: at least as many as flows */
+    size_t total;            /* groups in all: more than flows */
     size_t flows;
     uint64_t used[HEAVY_CLASSES / 64]; /* which classes are not empty */
     struct list_node classes[HEAVY_CLASSES];

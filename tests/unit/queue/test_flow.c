@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disciplines over time, the turns of flows and the shares of levels. */
+#include "queue/flow.h"
+
+#include "tests/support/cmk.h"
+#include "tests/support/queue_kit.h"
+
+static void
+open_adaptive(struct kit *k, int64_t deadline_ns)
+{
+    struct apiq_conf conf;
+    kit_open(k, 0);
+    apiq_conf_default(APIQ_NORMAL, &conf);
+    conf.deadline_ns = deadline_ns;
+    kit_set(k, &conf);
+}
+
+static void
+test_adaptive_turns_at_its_share_of_the_deadline_and_back_when_drained(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, CLOCK_S / 2);
+    for (int i = 0; i < 6; i++) {
+        (void)kit_add(&k);
+    }
+    kit_advance(&k, CLOCK_S / 4 - 1);
+    assert_int_equal(kit_serve(&k), 1);
+    assert_false(kit_stats(&k, APIQ_NORMAL).newest_first);
+    kit_advance(&k, 1);
+    assert_int_equal(kit_serve(&k), 6);
+    struct apiq_level_stats st = kit_stats(&k, APIQ_NORMAL);
+    assert_true(st.newest_first);
+    assert_int_equal(st.newest_flows, 1);
+    assert_int_equal(st.switches, 1);
+    assert_int_equal(st.order_since, clock_now(&k.clk));
+    assert_int_equal(kit_serve(&k), 5);
+    assert_int_equal(kit_serve(&k), 4);
+    assert_int_equal(kit_serve(&k), 3);
+    assert_int_equal(kit_serve(&k), 2);
+    assert_false(kit_stats(&k, APIQ_NORMAL).newest_first);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 7);
+    assert_int_equal(kit_serve(&k), 8);
+    assert_int_equal(kit_stats(&k, APIQ_NORMAL).switches, 2);
+    kit_close(&k);
+}
+
+static void
+test_adaptive_turns_at_adaptive_wait_where_that_is_earlier(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, 5 * CLOCK_S);
+    for (int i = 0; i < 3; i++) {
+        (void)kit_add(&k);
+    }
+    kit_advance(&k, 500 * CLOCK_MS - 1);
+    assert_int_equal(kit_serve(&k), 1);
+    kit_advance(&k, 1);
+    assert_int_equal(kit_serve(&k), 3);
+    kit_close(&k);
+}
+
+static void
+test_adaptive_does_not_flap_between_half_the_bound_and_the_bound(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, 10 * CLOCK_S);
+    (void)kit_add(&k);
+    kit_advance(&k, 200 * CLOCK_MS);
+    (void)kit_add(&k);
+    kit_advance(&k, 300 * CLOCK_MS);
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 3);
+    assert_int_equal(apiq_cancel(k.q, kit_of(&k, 1)), ST_OK);
+    /* The oldest has waited 300 ms now: above half of the bound, so it stays newest first. */
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 4);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    assert_int_equal(apiq_cancel(k.q, kit_of(&k, 2)), ST_OK);
+    assert_int_equal(kit_serve(&k), 5);
+    assert_int_equal(kit_stats(&k, APIQ_NORMAL).switches, 2);
+    kit_close(&k);
+}
+
+static void
+test_adaptive_turns_for_the_flow_that_is_late_alone(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, CLOCK_S);
+    for (int i = 0; i < 4; i++) {
+        (void)kit_add_flow(&k, 1);
+    }
+    kit_advance(&k, CLOCK_S / 2);
+    for (int i = 0; i < 4; i++) {
+        (void)kit_add_flow(&k, 2);
+    }
+    assert_int_equal(kit_serve(&k), 4);
+    assert_int_equal(kit_serve(&k), 5);
+    assert_int_equal(kit_serve(&k), 3);
+    assert_int_equal(kit_serve(&k), 6);
+    kit_close(&k);
+}
+
+static void
+test_adaptive_does_not_turn_for_a_blocked_item(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, CLOCK_S);
+    uint64_t slow = kit_add_key(&k, 1);
+    assert_int_equal(kit_pull(&k), slow);
+    (void)kit_add_key(&k, 1);
+    kit_advance(&k, CLOCK_S / 2);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 3);
+    assert_int_equal(kit_stats(&k, APIQ_NORMAL).switches, 0);
+    kit_done(&k, slow);
+    kit_close(&k);
+}
+
+/* A standstill: everything that came meanwhile comes in at once, and looks young. */
+static void
+test_adaptive_turns_at_once_when_the_backlog_takes_too_long(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, CLOCK_S);
+    for (int i = 0; i < 40; i++) {
+        (void)kit_add(&k);
+    }
+    for (uint64_t i = 1; i <= 30; i++) {
+        assert_int_equal(kit_pull(&k), i);
+        kit_advance(&k, 10 * CLOCK_MS);
+        kit_done(&k, i);
+    }
+    for (int i = 0; i < 80; i++) {
+        (void)kit_add(&k);
+    }
+    assert_int_equal(kit_serve(&k), 31);
+    for (int i = 0; i < 100; i++) {
+        (void)kit_add(&k);
+    }
+    assert_int_equal(kit_serve(&k), 220);
+    kit_close(&k);
+}
+
+static void
+test_aged_share_takes_the_oldest_that_has_time_left(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct apiq_conf conf;
+    kit_open(&k, 0);
+    kit_get(&k, &conf);
+    conf.order = APIQ_LIFO;
+    conf.aged_share = 4;
+    conf.deadline_ns = CLOCK_S;
+    kit_set(&k, &conf);
+    (void)kit_add(&k);
+    kit_advance(&k, 500 * CLOCK_MS);
+    (void)kit_add(&k);
+    kit_advance(&k, 251 * CLOCK_MS);
+    for (int i = 0; i < 10; i++) {
+        (void)kit_add(&k);
+    }
+    /* 1 has less than a quarter of its deadline left, 2 has more. */
+    assert_int_equal(kit_serve(&k), 12);
+    assert_int_equal(kit_serve(&k), 11);
+    assert_int_equal(kit_serve(&k), 10);
+    assert_int_equal(kit_serve(&k), 2);
+    assert_int_equal(kit_stats(&k, APIQ_NORMAL).aged, 1);
+    conf.aged_share = 0;
+    kit_set(&k, &conf);
+    for (uint64_t id = 9; id >= 3; id--) {
+        assert_int_equal(kit_serve(&k), id);
+    }
+    assert_int_equal(kit_serve(&k), 1);
+    kit_close(&k);
+}
+
+static void
+test_aged_share_leaves_time_for_four_median_services(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct apiq_conf conf;
+    kit_open(&k, 0);
+    kit_get(&k, &conf);
+    conf.order = APIQ_LIFO;
+    conf.aged_share = 1;
+    conf.deadline_ns = CLOCK_S;
+    kit_set(&k, &conf);
+    for (int i = 0; i < 9; i++) {
+        uint64_t id = kit_add(&k);
+        assert_int_equal(kit_pull(&k), id);
+        kit_advance(&k, 200 * CLOCK_MS);
+        kit_done(&k, id);
+    }
+    (void)kit_add(&k);
+    kit_advance(&k, 300 * CLOCK_MS);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    /* 700 ms are left for the oldest, 800 ms would be asked for. */
+    assert_int_equal(kit_serve(&k), 11);
+    kit_close(&k);
+}
+
+static void
+test_aged_share_bounds_the_wait_of_items_without_a_deadline(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, 0);
+    kit_order(&k, APIQ_LIFO);
+    for (int i = 0; i < 5; i++) {
+        (void)kit_add(&k);
+    }
+    /* New ones come as fast as they are served, for ever. */
+    uint64_t oldest = 1;
+    for (int pulls = 1; pulls <= 64 * 5; pulls++) {
+        (void)kit_add(&k);
+        if (kit_serve(&k) == oldest) {
+            assert_true((uint64_t)pulls <= 64 * oldest);
+            oldest++;
+        }
+    }
+    assert_int_equal(oldest, 6);
+    kit_close(&k);
+}
+
+static void
+test_flows_take_turns_by_weight(void **state)
+{
+    (void)state;
+    struct kit k;
+    unsigned got[4] = {0};
+    kit_open(&k, 0);
+    for (int i = 0; i < 400; i++) {
+        (void)kit_add_flow(&k, 1);
+    }
+    for (int i = 0; i < 200; i++) {
+        struct apiq_item *it = kit_item(&k);
+        it->flow = 2;
+        it->weight = 3;
+        (void)kit_push(&k, it);
+        (void)kit_add_flow(&k, 3);
+    }
+    for (int i = 0; i < 200; i++) {
+        got[kit_of(&k, kit_serve(&k))->flow]++;
+    }
+    assert_int_equal(got[1], 40);
+    assert_int_equal(got[2], 120);
+    assert_int_equal(got[3], 40);
+    kit_close(&k);
+}
+
+static void
+test_one_flow_alone_is_exactly_the_discipline(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, 0);
+    for (uint64_t i = 1; i <= 1000; i++) {
+        assert_int_equal(kit_add(&k), i);
+    }
+    for (uint64_t i = 1; i <= 1000; i++) {
+        assert_int_equal(kit_serve(&k), i);
+    }
+    kit_close(&k);
+}
+
+static void
+test_upper_levels_go_first_but_lower_ones_get_their_share(void **state)
+{
+    (void)state;
+    struct kit k;
+    unsigned got[APIQ_LEVELS] = {0};
+    kit_open(&k, 0);
+    for (int i = 0; i < 250; i++) {
+        (void)kit_add_level(&k, APIQ_OPERATOR);
+        (void)kit_add_level(&k, APIQ_NORMAL);
+        (void)kit_add_level(&k, APIQ_INFO);
+    }
+    /* One pull in eight for each of the two; the first of info comes right after that of normal. */
+    for (int i = 0; i < 161; i++) {
+        uint64_t id = kit_serve(&k);
+        got[kit_of(&k, id)->level]++;
+    }
+    assert_int_equal(got[APIQ_OPERATOR], 121);
+    assert_int_equal(got[APIQ_NORMAL], 20);
+    assert_int_equal(got[APIQ_INFO], 20);
+    kit_close(&k);
+}
+
+static void
+test_operator_lane_runs_nothing_else_but_gives_out_expired(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct apiq_item *it;
+    kit_open(&k, 0);
+    struct apiq_item *brief = kit_item(&k);
+    brief->deadline_ns = CLOCK_S;
+    (void)kit_push(&k, brief);
+    assert_int_equal(apiq_pull(k.q, APIQ_LANE_OPERATOR, &it), ST_AGAIN);
+    kit_advance(&k, CLOCK_S);
+    assert_int_equal(apiq_pull(k.q, APIQ_LANE_OPERATOR, &it), ST_EXPIRED);
+    uint64_t op = kit_add_level(&k, APIQ_OPERATOR);
+    assert_int_equal(apiq_pull(k.q, APIQ_LANE_OPERATOR, &it), ST_OK);
+    assert_int_equal(it->id, op);
+    kit_done(&k, op);
+    kit_close(&k);
+}
+
+static void
+test_full_level_leaves_workers_to_the_others(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, 0);
+    apiq_set_max_running(k.q, APIQ_NORMAL, 2);
+    for (int i = 0; i < 3; i++) {
+        (void)kit_add(&k);
+    }
+    uint64_t info = kit_add_level(&k, APIQ_INFO);
+    assert_int_equal(kit_pull(&k), 1);
+    assert_int_equal(kit_pull(&k), 2);
+    assert_int_equal(kit_pull(&k), info);
+    assert_int_equal(kit_pull(&k), 0);
+    kit_done(&k, 1);
+    assert_int_equal(kit_pull(&k), 3);
+    kit_done(&k, 2);
+    kit_done(&k, 3);
+    kit_done(&k, info);
+    kit_close(&k);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adaptive_turns_at_its_share_of_the_deadline_and_back_when_drained),
+        cmocka_unit_test(test_adaptive_turns_at_adaptive_wait_where_that_is_earlier),
+        cmocka_unit_test(test_adaptive_does_not_flap_between_half_the_bound_and_the_bound),
+        cmocka_unit_test(test_adaptive_turns_for_the_flow_that_is_late_alone),
+        cmocka_unit_test(test_adaptive_does_not_turn_for_a_blocked_item),
+        cmocka_unit_test(test_adaptive_turns_at_once_when_the_backlog_takes_too_long),
+        cmocka_unit_test(test_aged_share_takes_the_oldest_that_has_time_left),
+        cmocka_unit_test(test_aged_share_leaves_time_for_four_median_services),
+        cmocka_unit_test(test_aged_share_bounds_the_wait_of_items_without_a_deadline),
+        cmocka_unit_test(test_flows_take_turns_by_weight),
+        cmocka_unit_test(test_one_flow_alone_is_exactly_the_discipline),
+        cmocka_unit_test(test_upper_levels_go_first_but_lower_ones_get_their_share),
+        cmocka_unit_test(test_operator_lane_runs_nothing_else_but_gives_out_expired),
+        cmocka_unit_test(test_full_level_leaves_workers_to_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
