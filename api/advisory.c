@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "api/event.h"
+#include "api/typed.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 
@@ -81,7 +81,7 @@ advisory_flush(struct advisory *d)
     if (acc == NULL) {
         return;
     }
-    json_t *event = event_new(ADVISORY_LIMIT_TYPE);
+    json_t *event = typed_event(ADVISORY_LIMIT_TYPE);
     if (event != NULL &&
         (json_object_set_new(event, "server", json_string(d->host->server_name(d->host->ctx))) !=
              0 ||
@@ -107,7 +107,7 @@ advisory_overload(struct advisory *d, bool begins, json_t *seen)
         json_decref(seen);
         return;
     }
-    json_t *event = event_new(ADVISORY_OVERLOAD_TYPE);
+    json_t *event = typed_event(ADVISORY_OVERLOAD_TYPE);
     if (event != NULL &&
         (json_object_set_new(event, "server", json_string(d->host->server_name(d->host->ctx))) !=
              0 ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "api/event.h"
 #include "api/plane.h"
+#include "api/typed.h"
 #include "api/zreq.h"
 #include "server/base/mem.h"
 
@@ -42,7 +42,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
         json_decref(stat);
         return st == ST_NOTFOUND ? ST_OK : st;
     }
-    json_t *event = event_new("io.nats.server.advisory.v1.account_connections");
+    json_t *event = typed_event("io.nats.server.advisory.v1.account_connections");
     if (json_object_set_new(event, "server", a->host->server_info(a->host->ctx)) != 0 ||
         json_object_update(event, stat) != 0) {
         json_decref(event);

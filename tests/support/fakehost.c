@@ -66,8 +66,7 @@ on_has_interest(void *ctx, struct account *acc, const char *subject)
 {
     struct fakehost *f = ctx;
     (void)acc;
-    (void)subject;
-    return !atomic_load(&f->nobody_listens);
+    return *subject == '$' ? atomic_load(&f->events) : !atomic_load(&f->nobody_listens);
 }
 
 static struct account *

@@ -25,6 +25,7 @@ struct fake_msg {
 struct fakehost {
     struct api_host host;
     atomic_bool nobody_listens; /* has_interest says no */
+    atomic_bool events;         /* … yes also for the subjects of events, "$…" */
     bool count_only;            /* keeps no messages, for floods */
     _Atomic uint64_t published;
     void *opaque; /* owned: the inside */
