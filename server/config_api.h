@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The block api { … } of the configuration: the API plane. Part of a snapshot. */
+#ifndef SERVER_CONFIG_API_H
+#define SERVER_CONFIG_API_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum config_discipline { CONFIG_FIFO, CONFIG_LIFO, CONFIG_ADAPTIVE };
+/* Defaults and ranges are in the option table. Times are nanoseconds, sizes bytes. */
+struct config_api {
+    int64_t workers;             /* 0: cores, at least 2, at most 16 */
+    int64_t request_queue_limit; /* level normal, entries */
+    int64_t info_queue_limit;    /* level info, entries */
+    int64_t request_queue_max_bytes;
+    int64_t info_queue_max_bytes;
+    int64_t operator_queue_limit;
+    enum config_discipline discipline;
+    double adaptive_age;
+    int64_t adaptive_wait;
+    int64_t aged_share;       /* 0: none */
+    int64_t request_deadline; /* 0: none */
+    int64_t max_pending_commits;
+    bool limits; /* false: neither limits nor deadlines nor levels (for measurements) */
+};
+
+#endif
