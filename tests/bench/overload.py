@@ -238,11 +238,10 @@ def curve(plane, c, quick):
 
 
 def paired_limits(binary, quick):
-    """S13: two servers, one with the plane's limits and one with all of it off, take the same load
-    at half of capacity in short turns; the medians over the pairs of their ratios."""
+    """S13: two servers, one with the limits, levels and deadlines of the plane and one without,
+    take the same load at half of capacity in short turns; medians over the pairs."""
     on = "api { workers: 2 }\n"
-    off = ("api { workers: 2, discipline: fifo, request_queue_limit: 1000000, "
-           "info_queue_limit: 1000000, request_deadline: 0s }\n")
+    off = "api { workers: 2, limits: false }\n"
     subject, payload = SluicePlane.subject, '{"us":0}'
     pairs = []
     with Server(binary, on) as a, Server(binary, off) as b:

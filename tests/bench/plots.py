@@ -40,6 +40,7 @@ set xlabel 'offered, multiples of capacity'
 set ylabel 'answered in time, multiples of capacity'
 set logscale x
 set xtics (0.5, 0.75, 1, 1.3, 2, 3, 5, 10)
+set xrange [0.45:11]
 set yrange [0:1.15]
 set key bottom left
 """ + lines(series), series)
@@ -66,7 +67,7 @@ def bars(path, rows):
 set boxwidth 0.6
 set style fill solid
 set yrange [0:*]
-set xtics rotate by -35
+set xtics rotate by 35 right
 set bmargin 7
 unset key
 plot $d0 using 1:2:xtic(3) with boxes lc rgb '#0b6e4f', 1 with lines lc rgb '#c0392b' dt 2, \
