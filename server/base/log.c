@@ -165,7 +165,7 @@ put(enum log_level level, const char *line, size_t len, size_t prefix)
 
 /* A trace that does not fit into a line of the usual size; without memory for it, it is cut after
  * all. */
-static bool
+__attribute__((format(printf, 4, 0))) static bool
 put_long_trace(const char *prefix, size_t prefix_len, size_t text_len, const char *fmt, va_list ap)
 {
     char *line = mem_alloc_raw(prefix_len + text_len + 2);
