@@ -2,6 +2,7 @@
 """natscli.py SERVER: what the `nats` command line asks of a server; prints PASS, FAIL or SKIP for each case."""
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -106,6 +107,58 @@ def service_answers(cli):
         service.wait()
 
 
+class Output:
+    """What a running command has printed so far, read without waiting."""
+
+    def __init__(self, process):
+        self.fd = process.stdout.fileno()
+        self.text = ""
+        os.set_blocking(self.fd, False)
+
+    def more(self, wait=0.0):
+        if select.select([self.fd], [], [], wait)[0]:
+            self.text += os.read(self.fd, 65536).decode("utf-8", "replace")
+        return self.text
+
+
+def bench_pair(cli, receiver, sender, receiver_says):
+    """A receiving and a sending `nats bench`; who sends before the other is there sends again."""
+    process = cli.start(APP, receiver.split())
+    try:
+        output, text = Output(process), ""
+        for _ in range(20):
+            code, text = cli.run(APP, sender.split())
+            if code == 0 and (receiver_says is None or re.search(receiver_says, output.more(0.2))):
+                return None
+        return "sender: %s receiver: %s" % (text.strip()[-150:], output.text.strip()[-150:])
+    finally:
+        process.kill()
+        process.wait()
+
+
+def queue_shares(cli):
+    """Two members of a queue group hear each message once together."""
+    subs = [cli.start(APP, ["subscribe", "work", "--queue", "q", "--raw"]) for _ in range(2)]
+    try:
+        outputs = [Output(sub) for sub in subs]
+        # Nothing tells when a raw subscriber is there, so it begins with messages that may be lost.
+        for _ in range(100):
+            cli.run(APP, ["publish", "work", "begin", "--quiet"])
+            if all("begin" in o.more(0.05) for o in outputs):
+                break
+        cli.run(APP, ["publish", "work", "item", "--count", "50", "--quiet"])
+        counts = [0, 0]
+        for _ in range(200):
+            counts = [o.more(0.05).count("item") for o in outputs]
+            if sum(counts) >= 50:
+                break
+        return None if sum(counts) == 50 and min(counts) > 0 else "shares: %s" % counts
+    finally:
+        for sub in subs:
+            sub.kill()
+            sub.wait()
+
+
 def expects(cli, user, args, pattern):
     code, text = cli.run(user, args.split())
     if re.search(pattern, text):
@@ -127,7 +180,11 @@ def main():
         server.wait_ready()
         cli = Cli(nats, "nats://%s:%d" % server.address(), directory)
         runs = [(name, expects, case) for name, *case in CASES]
-        runs += [("subscribe", subscriber_hears, ()), ("reply", service_answers, ())]
+        runs += [("subscribe", subscriber_hears, ()), ("reply", service_answers, ()), ("queue", queue_shares, ())]
+        runs += [("bench_sub", bench_pair, ("bench sub y --msgs 100000 --no-progress", "bench pub y --msgs 100000 --no-progress",
+                                            r"subscriber stats: [\d,]+ msgs/sec")),
+                 ("bench_service", bench_pair, ("bench service serve z --no-progress --clients 2",
+                                                "bench service request z --msgs 2000 --clients 2 --no-progress", None))]
         for name, run, args in runs:
             try:
                 why = run(cli, *args)
