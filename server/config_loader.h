@@ -24,6 +24,7 @@ struct config_loader {
     struct buf errors;      /* lines */
     struct buf warnings;    /* lines */
     struct conf_map *names; /* borrowed: in the arena; the users so far, to find duplicates */
+    const struct conf_value *auth_block; /* borrowed: in the arena; authorization { … } */
     size_t n_errors;
     bool system_account_set;
     bool no_system_account;

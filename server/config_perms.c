@@ -25,11 +25,11 @@ word(const char **p, size_t *n)
     return begin;
 }
 
-static void
+static bool
 check_subject(struct config_loader *ld, const struct conf_value *v, const char *s, bool queues)
 {
     if (subject_is_valid(s, strlen(s))) {
-        return;
+        return true;
     }
     const char *p = s;
     size_t n_subject;
@@ -45,7 +45,10 @@ check_subject(struct config_loader *ld, const struct conf_value *v, const char *
                             subject);
     } else if (!subject_is_valid(queue, n_queue)) {
         config_loader_error(ld, v, "queue \"%.*s\" is not a valid queue", (int)n_queue, queue);
+    } else {
+        return true;
     }
+    return false;
 }
 
 static void
@@ -53,9 +56,10 @@ read_subjects(struct config_loader *ld, const struct conf_value *v, bool queues,
               struct config_subjects *out)
 {
     if (v->type == CONF_STRING) {
-        check_subject(ld, v, v->str, queues);
-        config_loader_append(ld, &out->v, &out->n, v->str);
-        out->set = true;
+        if (check_subject(ld, v, v->str, queues)) {
+            config_loader_append(ld, &out->v, &out->n, v->str);
+            out->set = true;
+        }
         return;
     }
     if (v->type != CONF_ARRAY) {
@@ -71,7 +75,9 @@ read_subjects(struct config_loader *ld, const struct conf_value *v, bool queues,
             config_loader_error(ld, s, "Subject in permissions array cannot be cast to string");
             return;
         }
-        check_subject(ld, v, s->str, queues);
+        if (!check_subject(ld, v, s->str, queues)) {
+            return;
+        }
         config_loader_append(ld, &out->v, &out->n, s->str);
         out->set = true;
     }
@@ -174,9 +180,10 @@ read_key(struct config_loader *ld, const struct conf_value *v, const char *key,
 void
 config_perms_read(struct config_loader *ld, const struct conf_value *v, struct config_perms **out)
 {
+    char text[CONF_TEXT_LEN];
     if (v->type != CONF_MAP) {
         config_loader_error(ld, v, "Expected permissions to be a map/struct, got %s",
-                            conf_type_name(v->type));
+                            conf_value_text(v, text));
         return;
     }
     struct config_perms *p = mem_alloc(sizeof(*p));

@@ -19,6 +19,7 @@ static void
 read_timeout(struct config_loader *ld, const struct option *o, const struct conf_value *v)
 {
     char why[NUMBER_WHY_LEN];
+    char text[CONF_TEXT_LEN];
     double seconds = v->type == CONF_INT ? (double)v->i : v->f;
     int64_t d = 0;
     if (v->type == CONF_STRING) {
@@ -33,10 +34,10 @@ read_timeout(struct config_loader *ld, const struct option *o, const struct conf
     }
     if (seconds > 60) {
         config_loader_warning(ld, v,
-                              "invalid use of field \"timeout\": timeout of %g (%f seconds) is "
+                              "invalid use of field \"timeout\": timeout of %s (%f seconds) is "
                               "high, consider keeping it under 60 seconds. possibly caused by "
                               "unquoted duration; use '1m' instead of 1m, for example",
-                              seconds, seconds);
+                              conf_value_text(v, text), seconds);
     }
     if (seconds < 0 || seconds > 1e9) {
         config_loader_error(ld, v, "timeout: %g is out of range, allowed is 0 to 1000000000",
@@ -157,12 +158,13 @@ add_user(struct config_loader *ld, struct config_user *u)
 }
 
 static void
-read_user(struct config_loader *ld, const struct conf_value *list, const struct conf_value *v,
+read_user(struct config_loader *ld, const struct conf_value *at, const struct conf_value *v,
           const char *account)
 {
+    char text[CONF_TEXT_LEN];
     if (v->type != CONF_MAP) {
         config_loader_error(ld, v, "Expected user entry to be a map/struct, got %s",
-                            conf_type_name(v->type));
+                            conf_value_text(v, text));
         return;
     }
     struct config_user *u = mem_alloc(sizeof(*u));
@@ -179,14 +181,16 @@ read_user(struct config_loader *ld, const struct conf_value *list, const struct 
         config_loader_copy(ld, &u->password, "");
     }
     if (ld->n_errors == errors && (u->username == NULL || u->username[0] == '\0')) {
-        config_loader_error(ld, v, "User entry requires a user");
+        size_t n = conf_map_len(v->map);
+        config_loader_error(ld, n > 0 ? conf_map_at(v->map, n - 1) : v,
+                            "User entry requires a user");
     }
     if (u->username == NULL) {
         config_user_free(u);
         return;
     }
     if (conf_map_get(ld->names, u->username) != NULL) {
-        config_loader_error(ld, list, "Duplicate user \"%s\" detected", u->username);
+        config_loader_error(ld, at, "Duplicate user \"%s\" detected", u->username);
     }
     static struct conf_value seen = {.type = CONF_BOOL};
     char *name = arena_strndup(&ld->arena, u->username, strlen(u->username));
@@ -196,16 +200,19 @@ read_user(struct config_loader *ld, const struct conf_value *list, const struct 
     add_user(ld, u);
 }
 
+/* at: what a message about a name that is there twice points to. */
 static void
-read_users(struct config_loader *ld, const struct conf_value *v, const char *account)
+read_users(struct config_loader *ld, const struct conf_value *v, const char *account,
+           const struct conf_value *at)
 {
+    char text[CONF_TEXT_LEN];
     if (v->type != CONF_ARRAY) {
         config_loader_error(ld, v, "Expected users field to be an array, got %s",
-                            conf_type_name(v->type));
+                            conf_value_text(v, text));
         return;
     }
     for (size_t i = 0; i < conf_array_len(v->array); i++) {
-        read_user(ld, v, conf_array_at(v->array, i), account);
+        read_user(ld, at, conf_array_at(v->array, i), account);
     }
 }
 
@@ -225,7 +232,7 @@ CONFIG_USERS(auth_users)
 {
     (void)o;
     (void)key;
-    read_users(ld, v, GLOBAL_ACCOUNT);
+    read_users(ld, v, GLOBAL_ACCOUNT, ld->auth_block);
 }
 
 static bool
@@ -245,6 +252,7 @@ CONFIG_USERS(authorization)
         return;
     }
     c->auth_block = true;
+    ld->auth_block = v;
     for (size_t i = 0; i < conf_map_len(v->map); i++) {
         const char *k = conf_map_key(v->map, i);
         users = users || strcasecmp(k, "users") == 0;
@@ -287,9 +295,10 @@ read_limit(struct config_loader *ld, const struct conf_value *v, const char *key
 static void
 read_limits(struct config_loader *ld, const struct conf_value *v, struct config_account *a)
 {
+    char text[CONF_TEXT_LEN];
     if (v->type != CONF_MAP) {
         config_loader_error(ld, v, "Expected account limits to be a map/struct, got %s",
-                            conf_type_name(v->type));
+                            conf_value_text(v, text));
         return;
     }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {
@@ -329,7 +338,7 @@ read_account_key(struct config_loader *ld, const struct conf_value *v, const cha
         } else if (is_given(ld->c->token)) {
             config_loader_error(ld, v, "Can not have a token and accounts");
         }
-        read_users(ld, v, a->name);
+        read_users(ld, v, a->name, v);
     } else if (strcasecmp(key, "default_permissions") == 0) {
         config_perms_read(ld, v, &a->default_perms);
     } else if (strcasecmp(key, "limits") == 0) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/conf/tree.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server/base/assert.h"
 #include "server/base/hash.h"
+#include "server/conf/number.h"
 
 struct conf_array {
     const struct conf_value **v; /* borrowed: in the arena */
@@ -171,4 +173,25 @@ conf_type_name(enum conf_type type)
         [CONF_MAP] = "map[string]interface {}",
     };
     return names[type];
+}
+
+const char *
+conf_value_text(const struct conf_value *v, char out[CONF_TEXT_LEN])
+{
+    switch (v->type) {
+    case CONF_STRING:
+        return v->str;
+    case CONF_BOOL:
+        return v->b ? "true" : "false";
+    case CONF_INT:
+        snprintf(out, CONF_TEXT_LEN, "%lld", (long long)v->i);
+        return out;
+    case CONF_FLOAT:
+        return number_format_float(v->f, out);
+    case CONF_DATETIME:
+    case CONF_ARRAY:
+    case CONF_MAP:
+        break;
+    }
+    return conf_type_name(v->type);
 }

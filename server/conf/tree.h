@@ -60,4 +60,8 @@ const struct conf_value *conf_map_at(const struct conf_map *m, size_t i);
 /* The name that nats-server's messages give the type: "string", "int64", "[]interface {}", … */
 const char *conf_type_name(enum conf_type type);
 
+/* A single value as Go prints it, for messages; a list or a map as its type. out is a buffer. */
+#define CONF_TEXT_LEN 128
+const char *conf_value_text(const struct conf_value *v, char out[CONF_TEXT_LEN]);
+
 #endif
