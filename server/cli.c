@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "server/base/assert.h"
 #include "server/base/buf.h"
@@ -375,8 +376,10 @@ cli_print_help(FILE *to)
 }
 
 void
-cli_print_version(FILE *out, FILE *own)
+cli_print_version(void)
 {
-    fprintf(out, "nats-server: v%s\n", SERVER_VERSION);
-    fprintf(own, "%s: v%s\n", CLI_NAME, SLUICE_VERSION);
+    printf("nats-server: v%s\n", SERVER_VERSION);
+    if (isatty(STDERR_FILENO) == 1) {
+        fprintf(stderr, "%s: v%s\n", CLI_NAME, SLUICE_VERSION);
+    }
 }

@@ -200,7 +200,7 @@ config_load(int argc, char **argv, struct config **out, enum config_action *acti
         cli_print_help(stdout);
         break;
     case CLI_VERSION:
-        cli_print_version(stdout, stderr);
+        cli_print_version();
         break;
     case CLI_SIGNAL:
         st = send_signal(cli_signal(cli));

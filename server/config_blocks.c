@@ -41,7 +41,7 @@ config_block_split(const char *s, char *host, size_t host_size, int64_t *port,
     memcpy(host, begin, n);
     host[n] = '\0';
     *port_text = colon + 1;
-    if (number_parse_int(*port_text, port) != ST_OK || *port < -1 || *port > 65535) {
+    if (number_parse_int(*port_text, port) != ST_OK || *port < -INT32_MAX || *port > INT32_MAX) {
         return ST_SYNTAX;
     }
     return ST_OK;
@@ -55,9 +55,8 @@ listen_into(struct config_loader *ld, const struct conf_value *v, const char *ke
     const char *port_text = NULL;
     int64_t p = 0;
     if (v->type == CONF_INT) {
-        if (v->i < -1 || v->i > 65535) {
-            config_loader_error(ld, v, "%s: %lld is out of range, allowed is -1 to 65535", key,
-                                (long long)v->i);
+        if (v->i < -INT32_MAX || v->i > INT32_MAX) {
+            config_loader_error(ld, v, "%s: %lld is no port", key, (long long)v->i);
             return;
         }
         text[0] = '\0';

@@ -30,7 +30,8 @@ CONFIG_BLOCK(jetstream);
 CONFIG_BLOCK(jetstream_limit);
 CONFIG_BLOCK(api);
 
-/* "host:port", "[v6]:port" or ":port" into its parts; *host may be empty, *port is -1 to 65535.
+/* "host:port", "[v6]:port" or ":port" into its parts; *host may be empty, *port any number: what is
+ * no port fails when it is listened on, as in nats-server.
  * ST_INVAL: not of that form; ST_SYNTAX: *port_text, a part of s, is no port. */
 enum status config_block_split(const char *s, char *host, size_t host_size, int64_t *port,
                                const char **port_text) MUST_CHECK;

@@ -110,7 +110,7 @@ def test_help_is_the_usage_on_stdout(b):
         expect(code == 0 and err == "", args, code, err)
         matches(r"^Usage: [\w-]+ \[options\]", out)
         for flag in ("-a, --addr", "-p, --port", "-n, --name", "-P, --pid", "-m, --http_port", "-c, --config", "-t ",
-                     "-sl,--signal", "--ports_file_dir", "-l, --log", "-T, --logtime", "-D, --debug", "-V, --trace",
+                     "--signal", "--ports_file_dir", "-l, --log", "-T, --logtime", "-D, --debug", "-V, --trace",
                      "-DV", "--max_traced_msg_len", "--user", "--pass", "--auth", "-h, --help", "-v, --version",
                      "--tlscert", "--cluster_listen", "-js, --jetstream", "--client_advertise", "--log_size_limit"):
             expect(flag in out, "the help lacks", flag)
