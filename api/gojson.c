@@ -9,7 +9,7 @@
 
 #define DEPTH_MAX 2048
 
-/* Lives on the stack of gojson_error. */
+/* Lives on the stack of is_malformed. */
 struct scan {
     const char *p;
     const char *end;
@@ -252,25 +252,52 @@ quote(unsigned char c, char *out, size_t size)
     }
 }
 
-void
-gojson_error(const char *data, size_t len, const char *other, char *out, size_t size)
+/* False: there is nothing wrong with the syntax. */
+static bool
+is_malformed(const char *data, size_t len, char *out, size_t size)
 {
     struct scan s = {.p = data, .end = data + len};
     if (scan_value(&s, "looking for beginning of value")) {
         skip_space(&s);
         if (s.p == s.end) {
-            (void)snprintf(out, size, "%s", other);
-            return;
+            return false;
         }
         s.context = "after top-level value";
     }
     if (s.p == s.end) {
         (void)snprintf(out, size, "unexpected end of JSON input");
-        return;
+        return true;
     }
     char c[16];
     quote((unsigned char)*s.p, c, sizeof(c));
     (void)snprintf(out, size, "invalid character %s %s", c, s.context);
+    return true;
+}
+
+enum status
+gojson_load(const char *data, size_t len, size_t flags, json_t **out, char *err, size_t err_size)
+{
+    json_error_t at;
+    *out = json_loadb(data, len, flags | JSON_DECODE_ANY, &at);
+    if (*out != NULL) {
+        return ST_OK;
+    }
+    if (is_malformed(data, len, err, err_size)) {
+        return ST_SYNTAX;
+    }
+    switch ((int)json_error_code(&at)) {
+    case json_error_stack_overflow:
+    case json_error_invalid_utf8:
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+    case json_error_duplicate_key:
+    case json_error_numeric_overflow:
+        (void)snprintf(err, err_size, "%s", at.text);
+        return ST_SYNTAX;
+    default:
+        /* jansson does not tell everywhere that it found no memory. */
+        return ST_NOMEM;
+    }
 }
 
 const char *

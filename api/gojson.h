@@ -6,9 +6,12 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* What is wrong with text that jansson refused, as Go's encoding/json words it; other: the words
- * where Go finds nothing wrong with the syntax. */
-void gojson_error(const char *data, size_t len, const char *other, char *out, size_t size);
+#include "server/base/status.h"
+
+/* Parses any JSON value (flags: jansson's, besides JSON_DECODE_ANY). ST_SYNTAX: it is malformed;
+ * err says how, as Go's encoding/json words it where it is the syntax. ST_NOMEM. */
+enum status gojson_load(const char *data, size_t len, size_t flags, json_t **out, char *err,
+                        size_t err_size) MUST_CHECK;
 
 /* "object", "array", "string", "number", "bool": what Go calls a value. */
 const char *gojson_type(const json_t *j);

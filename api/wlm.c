@@ -29,23 +29,19 @@ wlm_error(const struct api_request *r, struct reply *out, int code, const char *
 enum status
 wlm_parse(const struct api_request *r, struct reply *out, json_t **o)
 {
-    char text[256];
-    json_error_t at;
-    *o = r->data_len == 0 ? json_object()
-                          : json_loadb(r->data, r->data_len, JSON_REJECT_DUPLICATES, &at);
-    if (json_is_object(*o)) {
-        return ST_OK;
+    char text[256] = "a JSON object is expected";
+    enum status st = ST_OK;
+    *o = NULL;
+    if (r->data_len > 0) {
+        st = gojson_load(r->data, r->data_len, JSON_REJECT_DUPLICATES, o, text, sizeof(text));
+    } else if ((*o = json_object()) == NULL) {
+        st = ST_NOMEM;
     }
-    if (*o == NULL && (r->data_len == 0 || json_error_code(&at) == json_error_out_of_memory)) {
-        return ST_NOMEM;
-    }
-    if (*o == NULL) {
-        gojson_error(r->data, r->data_len, at.text, text, sizeof(text));
-    } else {
-        (void)snprintf(text, sizeof(text), "a JSON object is expected");
+    if (st == ST_NOMEM || json_is_object(*o)) {
+        return st;
     }
     json_decref(*o);
-    enum status st = wlm_error(r, out, 400, "invalid JSON: %s", text);
+    st = wlm_error(r, out, 400, "invalid JSON: %s", text);
     return st == ST_OK ? ST_SYNTAX : st;
 }
 

@@ -23,17 +23,12 @@ static enum status
 parse(struct zreq *z, char *err)
 {
     const struct api_request *r = z->r;
-    json_error_t at;
     if (r->data_len == 0) {
         return ST_OK;
     }
-    z->options = json_loadb(r->data, r->data_len, JSON_DECODE_ANY, &at);
-    if (z->options == NULL) {
-        if (json_error_code(&at) == json_error_out_of_memory) {
-            return ST_NOMEM;
-        }
-        gojson_error(r->data, r->data_len, at.text, err, ERR_LEN);
-        return ST_SYNTAX;
+    enum status st = gojson_load(r->data, r->data_len, 0, &z->options, err, ERR_LEN);
+    if (st != ST_OK) {
+        return st;
     }
     if (json_is_null(z->options)) {
         z->options = NULL; /* a static value: nothing to free */
@@ -201,15 +196,32 @@ zreq_run_account(struct api *a, struct api_request *r, struct reply *out, const 
     return st;
 }
 
-bool
+enum status
+zreq_object(const struct api_request *r, json_t **o)
+{
+    char err[ERR_LEN];
+    enum status st = gojson_load(r->data, r->data_len, 0, o, err, sizeof(err));
+    if (st == ST_OK && !json_is_object(*o)) {
+        json_decref(*o);
+        *o = NULL;
+        st = ST_SYNTAX;
+    }
+    return st;
+}
+
+enum status
 zreq_cid(const struct api_request *r, uint64_t *cid)
 {
-    json_t *o = json_loadb(r->data, r->data_len, 0, NULL);
+    json_t *o;
+    enum status st = zreq_object(r, &o);
+    if (st != ST_OK) {
+        return st;
+    }
     const json_t *v = json_object_get(o, "cid");
-    bool ok = json_is_object(o) && (v == NULL || json_is_integer(v));
-    *cid = ok ? (uint64_t)json_integer_value(v) : 0;
+    bool ok = v == NULL || json_is_integer(v);
+    *cid = (uint64_t)json_integer_value(v);
     json_decref(o);
-    return ok;
+    return ok ? ST_OK : ST_SYNTAX;
 }
 
 static enum status

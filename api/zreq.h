@@ -52,8 +52,11 @@ void zreq_account(const struct api_request *r, char *name, size_t size);
 /* Sets a member of the options, which need not exist yet. Takes value. */
 enum status zreq_set(struct zreq *z, const char *key, json_t *value) MUST_CHECK;
 
-/* The member "cid" of a request's payload. False: the payload is no object, or cid no number. */
-bool zreq_cid(const struct api_request *r, uint64_t *cid);
+/* The payload as an object, for the endpoints that say nothing to what they cannot read.
+ * ST_SYNTAX: it is none. */
+enum status zreq_object(const struct api_request *r, json_t **o) MUST_CHECK;
+/* Its member "cid", 0 where it is not given. ST_SYNTAX: as zreq_object, or cid is no number. */
+enum status zreq_cid(const struct api_request *r, uint64_t *cid) MUST_CHECK;
 
 /* api_endpoint.run of the endpoints for the traffic of accounts: as zreq_run_account with the list
  * of accounts as option; says nothing where no account has a connection. */

@@ -6,19 +6,22 @@
 #include "api/zreq.h"
 #include "server/base/mem.h"
 
-/* Whether the payload, if any, agrees with the account of the subject. */
-static bool
-is_meant(const struct api_request *r, const char *name)
+/* ST_SYNTAX: the payload, if any, does not agree with the account of the subject. */
+static enum status
+check(const struct api_request *r, const char *name)
 {
+    json_t *o;
     if (r->data_len == 0) {
-        return true;
+        return ST_OK;
     }
-    json_t *o = json_loadb(r->data, r->data_len, 0, NULL);
+    enum status st = zreq_object(r, &o);
     const json_t *acc = json_object_get(o, "acc");
-    bool ok = o != NULL && json_is_object(o) &&
-              (acc == NULL || (json_is_string(acc) && strcmp(json_string_value(acc), name) == 0));
+    if (st == ST_OK && acc != NULL &&
+        (!json_is_string(acc) || strcmp(json_string_value(acc), name) != 0)) {
+        st = ST_SYNTAX;
+    }
     json_decref(o);
-    return ok;
+    return st;
 }
 
 static enum status
@@ -26,21 +29,22 @@ run(struct api *a, struct api_request *r, struct reply *out)
 {
     char name[512];
     zreq_account(r, name, sizeof(name));
-    /* NB: nats-server says nothing where it has nothing to say, errors included. */
-    out->none = true;
-    if (!is_meant(r, name)) {
-        return ST_OK;
+    enum status st = check(r, name);
+    if (st != ST_OK) {
+        /* NB: nats-server says nothing where it has nothing to say, errors included. */
+        out->none = st == ST_SYNTAX;
+        return zreq_skipped(st);
     }
     json_t *stat = NULL;
     char *err = NULL;
     json_t *options = json_pack("{s:s}", "acc", name);
-    enum status st =
-        options == NULL ? ST_NOMEM : a->host->monitor(a->host->ctx, "CONNS", options, &stat, &err);
+    st = options == NULL ? ST_NOMEM : a->host->monitor(a->host->ctx, "CONNS", options, &stat, &err);
     json_decref(options);
     mem_free(err);
     if (st != ST_OK || json_integer_value(json_object_get(stat, "conns")) == 0) {
         json_decref(stat);
-        return st == ST_NOTFOUND ? ST_OK : st;
+        out->none = st != ST_NOMEM;
+        return st == ST_NOMEM ? st : ST_OK;
     }
     json_t *event = typed_event("io.nats.server.advisory.v1.account_connections");
     if (json_object_set_new(event, "server", a->host->server_info(a->host->ctx)) != 0 ||
@@ -49,7 +53,6 @@ run(struct api *a, struct api_request *r, struct reply *out)
         event = NULL;
     }
     json_decref(stat);
-    out->none = false;
     return reply_json(out, event);
 }
 

@@ -6,13 +6,14 @@ static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
     uint64_t cid;
-    /* NB: nats-server says nothing to a request that it cannot read. */
-    if (!zreq_cid(r, &cid)) {
-        out->none = true;
-        return ST_OK;
+    enum status st = zreq_cid(r, &cid);
+    if (st != ST_OK) {
+        /* NB: nats-server says nothing to a request that it cannot read. */
+        out->none = st == ST_SYNTAX;
+        return zreq_skipped(st);
     }
     struct zreq z;
-    enum status st = zreq_begin(&z, a, r, out);
+    st = zreq_begin(&z, a, r, out);
     if (st != ST_OK) {
         return zreq_skipped(st);
     }

@@ -6,22 +6,23 @@
 #include "api/zreq.h"
 #include "server/base/mem.h"
 
-/* The queue name, which comes in base64, in plain. False: it is malformed. */
-static bool
+/* The queue name, which comes in base64, in plain. ST_SYNTAX: it is malformed. */
+static enum status
 decode_queue(json_t *o)
 {
     const json_t *q = json_object_get(o, "queue");
     unsigned char plain[512];
     size_t n;
     if (q == NULL || json_is_null(q)) {
-        return true;
+        return ST_OK;
     }
     if (!json_is_string(q) ||
         sodium_base642bin(plain, sizeof(plain), json_string_value(q), json_string_length(q), NULL,
                           &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
-        return false;
+        return ST_SYNTAX;
     }
-    return json_object_set_new(o, "queue", json_stringn((const char *)plain, n)) == 0;
+    return json_object_set_new(o, "queue", json_stringn((const char *)plain, n)) == 0 ? ST_OK
+                                                                                      : ST_NOMEM;
 }
 
 static enum status
@@ -29,20 +30,21 @@ run(struct api *a, struct api_request *r, struct reply *out)
 {
     json_t *count = NULL;
     char *err = NULL;
-    json_t *o = json_loadb(r->data, r->data_len, 0, NULL);
-    /* NB: nats-server says nothing to what it cannot read. */
-    out->none = true;
-    if (!json_is_object(o) || !decode_queue(o)) {
-        json_decref(o);
-        return ST_OK;
+    json_t *o;
+    enum status st = zreq_object(r, &o);
+    if (st == ST_OK) {
+        st = decode_queue(o);
     }
-    enum status st = a->host->monitor(a->host->ctx, "NSUBS", o, &count, &err);
+    if (st == ST_OK) {
+        st = a->host->monitor(a->host->ctx, "NSUBS", o, &count, &err);
+    }
     json_decref(o);
     mem_free(err);
     if (st != ST_OK) {
+        /* NB: nats-server says nothing to what it cannot read or does not know. */
+        out->none = st != ST_NOMEM;
         return st == ST_NOMEM ? st : ST_OK;
     }
-    out->none = false;
     return reply_json(out, count);
 }
 

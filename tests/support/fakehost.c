@@ -43,13 +43,16 @@ on_publish(void *ctx, struct account *acc, uint32_t loop, const char *subject, c
     struct inside *in = f->opaque;
     (void)loop;
     (void)reply;
-    struct fake_msg *m = NULL;
-    if (!f->count_only) {
-        m = calloc(1, sizeof(*m));
-        m->acc = acc;
-        m->subject = strdup(subject);
-        m->hdr = body->hdr == NULL ? strdup("") : strndup(body->hdr, body->hdr_len);
-        m->data = strndup(body->data, body->data_len);
+    struct fake_msg *m = calloc(1, sizeof(*m));
+    assert_non_null(m);
+    m->acc = acc;
+    m->subject = strdup(subject);
+    m->hdr = body->hdr == NULL ? strdup("") : strndup(body->hdr, body->hdr_len);
+    m->data = strndup(body->data, body->data_len);
+    if (f->on_message != NULL) {
+        f->on_message(m->subject, m->hdr, m->data);
+        fakehost_free(m);
+        m = NULL;
     }
     pthread_mutex_lock(&in->lock);
     if (m != NULL) {

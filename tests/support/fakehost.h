@@ -26,7 +26,8 @@ struct fakehost {
     struct api_host host;
     atomic_bool nobody_listens; /* has_interest says no */
     atomic_bool events;         /* … yes also for the subjects of events, "$…" */
-    bool count_only;            /* keeps no messages, for floods */
+    /* Where set, messages are given to it (from any thread) and not kept. */
+    void (*on_message)(const char *subject, const char *hdr, const char *data);
     _Atomic uint64_t published;
     void *opaque; /* owned: the inside */
 };
