@@ -54,7 +54,7 @@ json_t *monitor_server_info(struct server *s);
 /* For events.c and the views. Any thread; m may be NULL. */
 uint64_t monitor_next_seq(struct monitor *m);
 double monitor_cpu_percent(const struct monitor *m);
-/* Number of requests by path as /varz shows it: an object. Adds nothing for NULL. */
+/* Number of requests by path as /varz shows it: a new object, empty for NULL. */
 json_t *monitor_http_stats(const struct monitor *m);
 /* The connections of that account changed: an event is due. Never waits. */
 void monitor_account_changed(struct monitor *m, const char *account);

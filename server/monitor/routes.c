@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/monitor/routes.h"
+
+#include <string.h>
+
+#include "server/monitor/params.h"
+
+/* The order is the one in which a wrong value is found. */
+static const struct param connz[] = {
+    {"auth", "auth", PARAM_BOOL},
+    {"subs", "subscriptions", PARAM_SUBS},
+    {"offset", "offset", PARAM_INT},
+    {"limit", "limit", PARAM_INT},
+    {"cid", "cid", PARAM_UINT},
+    {"state", "state", PARAM_STATE},
+    {"sort", "sort", PARAM_STR},
+    {"user", "user", PARAM_STR},
+    {"acc", "acc", PARAM_STR},
+    {"mqtt_client", "mqtt_client", PARAM_STR},
+    {"filter_subject", "filter_subject", PARAM_STR},
+};
+static const struct param subsz[] = {
+    {"subs", "subscriptions", PARAM_BOOL}, {"offset", "offset", PARAM_INT},
+    {"limit", "limit", PARAM_INT},         {"test", "test", PARAM_STR},
+    {"acc", "account", PARAM_STR},
+};
+static const struct param routez[] = {{"subs", "subscriptions", PARAM_SUBS}};
+static const struct param gatewayz[] = {
+    {"subs", "subscriptions", PARAM_SUBS},
+    {"accs", "accounts", PARAM_BOOL},
+    {"gw_name", "name", PARAM_STR},
+    {"acc_name", "account_name", PARAM_STR},
+};
+static const struct param leafz[] = {
+    {"subs", "subscriptions", PARAM_BOOL},
+    {"acc", "account", PARAM_STR},
+};
+static const struct param accountz[] = {{"acc", "account", PARAM_STR}};
+static const struct param accstatz[] = {{"unused", "include_unused", PARAM_BOOL}};
+static const struct param ipqueuesz[] = {
+    {"all", "all", PARAM_BOOL},
+    {"queues", "filter", PARAM_STR},
+};
+static const struct param jsz[] = {
+    {"accounts", "accounts", PARAM_BOOL},  {"streams", "streams", PARAM_BOOL},
+    {"consumers", "consumer", PARAM_BOOL}, {"direct-consumers", "direct_consumer", PARAM_BOOL},
+    {"config", "config", PARAM_BOOL},      {"offset", "offset", PARAM_INT},
+    {"limit", "limit", PARAM_INT},         {"leader-only", "leader_only", PARAM_BOOL},
+    {"raft", "raft", PARAM_BOOL},          {"stream-leader-only", "stream_leader_only", PARAM_BOOL},
+    {"acc", "account", PARAM_STR},
+};
+static const struct param healthz[] = {
+    {"js-enabled", "js-enabled", PARAM_BOOL},
+    {"js-enabled-only", "js-enabled-only", PARAM_BOOL},
+    {"js-server-only", "js-server-only", PARAM_BOOL},
+    {"js-meta-only", "js-meta-only", PARAM_BOOL},
+    {"details", "details", PARAM_BOOL},
+    {"account", "account", PARAM_STR},
+    {"stream", "stream", PARAM_STR},
+    {"consumer", "consumer", PARAM_STR},
+};
+
+#define PARAMS(p) (p), sizeof(p) / sizeof((p)[0])
+#define NONE      NULL, 0
+
+const struct route routes[] = {
+    {"/", ROUTE_INDEX, NULL, NONE, 0, "/"},
+    {"/varz", ROUTE_VIEW, "VARZ", NONE, 2, "/varz"},
+    {"/connz", ROUTE_VIEW, "CONNZ", PARAMS(connz), 2, "/connz"},
+    {"/routez", ROUTE_VIEW, "ROUTEZ", PARAMS(routez), 2, "/routez"},
+    {"/gatewayz", ROUTE_VIEW, "GATEWAYZ", PARAMS(gatewayz), 2, "/gatewayz"},
+    {"/leafz", ROUTE_VIEW, "LEAFZ", PARAMS(leafz), 2, "/leafz"},
+    {"/subsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, "/subsz"},
+    {"/subscriptionsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, "/subsz"},
+    {"/accountz", ROUTE_VIEW, "ACCOUNTZ", PARAMS(accountz), 2, "/accountz"},
+    {"/accstatz", ROUTE_VIEW, "STATZ", PARAMS(accstatz), 2, "/accstatz"},
+    {"/jsz", ROUTE_VIEW, "JSZ", PARAMS(jsz), 2, "/jsz"},
+    {"/healthz", ROUTE_HEALTH, "HEALTHZ", PARAMS(healthz), 0, "/healthz"},
+    {"/ipqueuesz", ROUTE_VIEW, "IPQUEUESZ", PARAMS(ipqueuesz), 3, NULL},
+    {"/debug/vars", ROUTE_VIEW, "EXPVARZ", NONE, 1, NULL},
+    {"/raftz", ROUTE_RAFT, NULL, NONE, 0, NULL},
+    {"/stacksz", ROUTE_THREADS, NULL, NONE, 0, NULL},
+    {"/apiz", ROUTE_APIZ, NULL, NONE, 2, "/apiz"},
+    {"/metrics", ROUTE_METRICS, NULL, NONE, 0, "/metrics"},
+};
+const size_t routes_count = sizeof routes / sizeof routes[0];
+
+int
+routes_find(const char *path)
+{
+    for (size_t i = 0; i < routes_count; i++) {
+        if (strcmp(routes[i].path, path) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
