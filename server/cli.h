@@ -36,8 +36,8 @@ const char *cli_signal(const struct cli *cli);      /* the value of --signal */
 enum status cli_apply(const struct cli *cli, struct config *c) MUST_CHECK;
 
 void cli_print_help(FILE *to);
-/* One line in nats-server's form, exactly, with the NATS level that this server matches: test suites
- * of clients take it apart. Who looks at a terminal also gets this program's own version. */
+/* One line in nats-server's form, exactly, with the NATS level that this server matches: test
+ * suites of clients take it apart. Who looks at a terminal also gets this program's own version. */
 void cli_print_version(void);
 
 #endif

@@ -26,6 +26,7 @@ enum status server_run(struct config *cfg) MUST_CHECK;
 /* What never changes while the server runs. Any thread. */
 const char *server_id(const struct server *s);   /* "N…", 56 characters */
 const char *server_name(const struct server *s); /* the configured name, else the id */
+const char *server_xkey(const struct server *s); /* "X…": the public curve key */
 int64_t server_start_wall(const struct server *s);
 /* The addresses really listened on (-1 in the configuration is resolved here). */
 const char *server_host(const struct server *s);
@@ -34,8 +35,6 @@ int server_port(const struct server *s);
 /* The snapshot in force, with a reference for the caller (config_unref). Any thread. */
 struct config *server_config(struct server *s);
 int64_t server_config_load_wall(const struct server *s);
-/* "sha256:…" of the configuration file, or "". */
-const char *server_config_digest(const struct server *s);
 
 struct api *server_api(struct server *s);
 /* NULL before it was made and after it was freed. Any thread. */
@@ -55,7 +54,8 @@ bool server_has_interest(struct server *s, struct account *acc, const char *subj
 enum status server_reload(struct server *s, char **err) MUST_CHECK;
 enum status server_kick(struct server *s, uint64_t cid) MUST_CHECK;
 enum status server_lame_duck_conn(struct server *s, uint64_t cid) MUST_CHECK;
-void server_lame_duck(struct server *s);
+enum status server_lame_duck(struct server *s) MUST_CHECK;
+/* Main thread only: ends server_run's wait. */
 void server_stop(struct server *s);
 bool server_is_lame_duck(const struct server *s);
 

@@ -103,7 +103,7 @@ put_rest(struct jput *p, json_t *o, struct server *s, const struct config *c,
 {
     jput_val(p, o, "http_req_stats", monitor_http_stats(server_monitor(s)));
     jput_time(p, o, "config_load_time", server_config_load_wall(s));
-    jput_str(p, o, "config_digest", server_config_digest(s));
+    jput_str(p, o, "config_digest", c->config_digest);
     jput_str_opt(p, o, "system_account", c->system_account);
     varz_put_kinds(p, o, "slow_consumer_stats", t->slow_consumers);
     varz_put_kinds(p, o, "stale_connection_stats", t->stale_connections);

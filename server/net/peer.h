@@ -13,7 +13,7 @@ struct peer {
     _Atomic uint32_t refs;
     uint32_t loop;
     uint64_t cid;
-    _Atomic int64_t pending; /* bytes in its out-buffer and in mailboxes on the way to it */
+    _Atomic int64_t pending; /* bytes in its out-buffer, as of the last flush */
 };
 
 enum status peer_new(struct peer **out, uint32_t loop, uint64_t cid) MUST_CHECK;

@@ -236,7 +236,10 @@ parser_next(const struct parser *p, const char *buf, size_t len, size_t *used, s
     }
     op->arg = buf + begin;
     op->arg_len = end - begin;
-    if ((int64_t)op->arg_len > p->max_control_line || (int64_t)begin > p->max_control_line) {
+    /* A CR at the end of an unfinished line may belong to the line end. */
+    int64_t slack = nl == NULL ? 1 : 0;
+    if ((int64_t)op->arg_len > p->max_control_line + slack ||
+        (int64_t)begin > p->max_control_line) {
         return PARSE_ERR_CONTROL_LINE;
     }
     if (nl == NULL) {

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/auth/account.h"
+#include "server/auth/auth.h"
+#include "server/auth/perms.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/config.h"
+#include "server/net/conn.h"
+#include "server/net/loop.h"
+#include "server/proto/verbs.h"
+#include "server/route/deliver.h"
+#include "server/route/replies.h"
+#include "server/route/sub.h"
+#include "server/route/subject.h"
+
+static bool
+begins_with(const char *s, size_t n, const char *prefix)
+{
+    size_t pn = strlen(prefix);
+    return n >= pn && memcmp(s, prefix, pn) == 0;
+}
+
+static void
+violation(struct conn *c, const char *form, const char *log_form, const char *s, size_t n)
+{
+    char text[1024];
+    int most = n < 900 ? (int)n : 900;
+    snprintf(text, sizeof text, "Permissions Violation for Publish %s \"%.*s\"", form, most, s);
+    conn_send_err(c, text);
+    conn_log(c, LVL_ERROR, "Publish Violation - %s \"%.*s\"", log_form, most, s);
+}
+
+static bool
+is_reserved(const struct conn *c, const char *s, size_t n)
+{
+    if (s[0] != '$' && s[0] != '_') {
+        return false;
+    }
+    return begins_with(s, n, "_GR_.") || begins_with(s, n, "$GR.") ||
+           (begins_with(s, n, "$NRG.") && !c->account->is_system);
+}
+
+static bool
+may_publish(struct conn *c, const struct op *op)
+{
+    if (is_reserved(c, op->subject, op->subject_len)) {
+        return false;
+    }
+    const struct perms *p = c->user->perms;
+    if (p == NULL || perms_may_publish(p, op->subject, op->subject_len)) {
+        return true;
+    }
+    return c->replies != NULL &&
+           replies_allow(c->replies, op->subject, op->subject_len, clock_mono_ns());
+}
+
+static bool
+is_allowed(struct conn *c, const struct op *op)
+{
+    if (!may_publish(c, op)) {
+        violation(c, "to", "Subject", op->subject, op->subject_len);
+        return false;
+    }
+    if (op->reply_len > 0 && (op->reply[0] == '$' || op->reply[0] == '_') &&
+        (begins_with(op->reply, op->reply_len, "_R_.") ||
+         begins_with(op->reply, op->reply_len, "$JS.ACK.") ||
+         begins_with(op->reply, op->reply_len, "_GR_."))) {
+        violation(c, "with Reply of", "Reply", op->reply, op->reply_len);
+        return false;
+    }
+    return true;
+}
+
+/* The client's own subscription that would get a reply. */
+static const struct sub *
+sub_for_reply(struct conn *c, const struct op *op, struct match *m)
+{
+    if (sublist_match(c->account->subs, op->reply, op->reply_len, m) != ST_OK) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < m->n_plain; i++) {
+        if (m->subs[i]->cid == c->cid) {
+            return m->subs[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+send_no_responders(struct conn *c, const struct op *op)
+{
+    struct match m = {0};
+    const struct sub *s = sub_for_reply(c, op, &m);
+    if (s != NULL) {
+        static const char status[] = "NATS/1.0 503\r\nNats-Subject: ";
+        size_t n = sizeof status - 1 + op->subject_len + 4;
+        char line[64];
+        int len = snprintf(line, sizeof line, " %zu %zu\r\n", n, n);
+        conn_send(c, "HMSG ", 5);
+        conn_send(c, op->reply, op->reply_len);
+        conn_send(c, " ", 1);
+        conn_send(c, sub_sid(s), s->sid_len);
+        conn_send(c, line, (size_t)len);
+        conn_send(c, status, sizeof status - 1);
+        conn_send(c, op->subject, op->subject_len);
+        conn_send(c, "\r\n\r\n\r\n", 6);
+    }
+    match_fini(&m);
+}
+
+void
+verb_pub(struct conn *c, const struct op *op, struct block *backing)
+{
+    if (c->pedantic && !subject_is_literal(op->subject, op->subject_len)) {
+        conn_send_err(c, "Invalid Publish Subject");
+    }
+    c->in_msgs++;
+    c->in_bytes += (int64_t)op->size;
+    if (!is_allowed(c, op)) {
+        return;
+    }
+    if (c->verbose) {
+        conn_send(c, "+OK\r\n", 5);
+    }
+    struct inbound in = {.loop = c->loop,
+                         .account = c->account,
+                         .from = c,
+                         .from_cid = c->cid,
+                         .subject = op->subject,
+                         .subject_len = op->subject_len,
+                         .reply = op->reply,
+                         .reply_len = op->reply_len,
+                         .data = op->data,
+                         .size = op->size,
+                         .hdr_len = op->hdr_len,
+                         .backing = backing};
+    if (deliver(&in) == 0 && op->reply_len > 0 && c->no_responders && !c->closed) {
+        send_no_responders(c, op);
+    }
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reload: the new file is read and checked whole before anything changes; then accounts, users,
+ * INFO and the API plane take it over, and every loop swaps its snapshots between two turns. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "server/auth/account.h"
+#include "server/auth/auth.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/mem.h"
+#include "server/config.h"
+#include "server/net/conn.h"
+#include "server/net/loop.h"
+#include "server/priv.h"
+#include "server/proto/info.h"
+#include "server/proto/login.h"
+#include "server/start.h"
+
+enum status
+reload_make_info(const struct server *s, const struct config *cfg, bool lame_duck,
+                 struct info **out)
+{
+    char host[256];
+    struct info_spec spec = {.server_id = s->id,
+                             .server_name = s->name,
+                             .host = s->host,
+                             .xkey = s->xkey,
+                             .port = s->port,
+                             .headers = !cfg->no_header_support,
+                             .auth_required = auth_is_required(s->auth),
+                             .jetstream = cfg->jetstream,
+                             .lame_duck = lame_duck,
+                             .max_payload = cfg->max_payload};
+    if (cfg->client_advertise != NULL) {
+        start_split_advertise(cfg->client_advertise, host, sizeof host, &spec.port);
+        spec.host = host;
+    }
+    return info_new(out, &spec);
+}
+
+struct swap {
+    struct loop_msg msg;
+    struct config *cfg; /* ref */
+    struct auth *auth;  /* ref */
+    struct info *info;  /* ref */
+    bool announce;      /* send INFO to clients that understand it */
+};
+
+static void
+announce(struct conn *c)
+{
+    if (c->got_connect && c->client_proto >= 1) {
+        info_send(c, false);
+    }
+}
+
+static void
+on_swap(struct loop *l, struct loop_msg *msg)
+{
+    struct swap *sw = LIST_ENTRY(msg, struct swap, msg);
+    struct list_node *node;
+    struct list_node *next;
+    bool auth_changed = l->auth != sw->auth;
+    config_unref(l->cfg);
+    auth_unref(l->auth);
+    info_unref(l->info);
+    l->cfg = sw->cfg;
+    l->auth = sw->auth;
+    l->info = sw->info;
+    LIST_FOREACH_SAFE(node, next, &l->conns)
+    {
+        struct conn *c = LIST_ENTRY(node, struct conn, all);
+        if (auth_changed) {
+            login_reload(c);
+        }
+        if (sw->announce && !c->closed) {
+            announce(c);
+        }
+    }
+    mem_free(sw);
+}
+
+static enum status
+tell(struct server *s, struct loop *l, bool to_clients)
+{
+    struct swap *sw = mem_alloc(sizeof *sw);
+    if (sw == NULL) {
+        return ST_NOMEM;
+    }
+    sw->msg.run = on_swap;
+    sw->cfg = config_ref(s->config);
+    sw->auth = auth_ref(s->auth);
+    sw->info = info_ref(s->info);
+    sw->announce = to_clients;
+    loop_post(l, &sw->msg);
+    return ST_OK;
+}
+
+enum status
+reload_tell_loops(struct server *s)
+{
+    for (uint32_t i = 0; i < s->n_loops; i++) {
+        enum status st = tell(s, s->loops[i], true);
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+    return ST_OK;
+}
+
+static void
+log_change(void *arg, const char *line)
+{
+    (void)arg;
+    log_info("%s", line);
+}
+
+static enum status
+swap_in(struct server *s, struct config *now, char **err)
+{
+    struct auth *auth = NULL;
+    struct info *info = NULL;
+    enum status st = accounts_apply(s, now);
+    if (st == ST_OK) {
+        st = auth_new(&auth, now, accounts_get, s);
+    }
+    if (st != ST_OK) {
+        *err = mem_strdup(status_text(st));
+        return st;
+    }
+    pthread_mutex_lock(&s->lock);
+    struct config *old = s->config;
+    struct auth *old_auth = s->auth;
+    s->config = now;
+    s->auth = auth;
+    pthread_mutex_unlock(&s->lock);
+    config_unref(old);
+    auth_unref(old_auth);
+    if (reload_make_info(s, now, false, &info) == ST_OK) {
+        info_unref(s->info);
+        s->info = info;
+    }
+    struct api_opts opts = start_api_opts(now);
+    if (start_log(now) != ST_OK || api_update(s->api, &opts) != ST_OK) {
+        log_error("Reload: logging or the API plane could not take over every setting");
+    }
+    return reload_tell_loops(s);
+}
+
+enum status
+reload_now(struct server *s, char **err)
+{
+    struct config *now = NULL;
+    if (s->config->config_file == NULL) {
+        *err = mem_strdup("can only reload config when a file is provided using -c or --config");
+        return ST_INVAL;
+    }
+    enum status st = config_reload(s->config, &now, err);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = config_diff(s->config, now, log_change, NULL, err);
+    if (st != ST_OK) {
+        config_unref(now);
+        return st;
+    }
+    st = swap_in(s, now, err);
+    if (st != ST_OK) {
+        return st;
+    }
+    atomic_store(&s->config_wall, clock_wall_ns());
+    log_info("Reloaded server configuration (%s)", s->config->config_digest);
+    return ST_OK;
+}
+
+static enum status
+reload_call(struct server *s, char **err)
+{
+    log_info("Reloading server configuration on request");
+    return reload_now(s, err);
+}
+
+enum status
+server_reload(struct server *s, char **err)
+{
+    return server_call(s, reload_call, err);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/config.h"
+#include "server/priv.h"
+
+enum { MIN_WORKERS = 2, MAX_WORKERS = 16, MAX_IO = 8 };
+
+enum status
+start_log(const struct config *cfg)
+{
+    struct log_opts o = {.file = cfg->log_file,
+                         .syslog = cfg->syslog,
+                         .remote_syslog = cfg->remote_syslog,
+                         .time = cfg->logtime,
+                         .utc = cfg->logtime_utc,
+                         .debug = cfg->debug,
+                         .trace = cfg->trace,
+                         .size_limit = cfg->log_size_limit,
+                         .max_files = cfg->log_max_num};
+    return log_open(&o);
+}
+
+static int64_t
+cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? n : 1;
+}
+
+static int64_t
+clamp(int64_t v, int64_t least, int64_t most)
+{
+    return v < least ? least : v > most ? most : v;
+}
+
+unsigned
+start_io_threads(const struct config *cfg)
+{
+    if (cfg->io_threads > 0) {
+        return (unsigned)clamp(cfg->io_threads, 1, SERVER_MAX_LOOPS);
+    }
+    return (unsigned)clamp(cores() / 2, 1, MAX_IO);
+}
+
+struct api_opts
+start_api_opts(const struct config *cfg)
+{
+    const struct config_api *a = &cfg->api;
+    static const enum api_discipline disciplines[] = {
+        [CONFIG_FIFO] = API_FIFO, [CONFIG_LIFO] = API_LIFO, [CONFIG_ADAPTIVE] = API_ADAPTIVE};
+    return (struct api_opts){.workers = a->workers > 0 ? a->workers
+                                                       : clamp(cores(), MIN_WORKERS, MAX_WORKERS),
+                             .request_queue_limit = a->request_queue_limit,
+                             .info_queue_limit = a->info_queue_limit,
+                             .operator_queue_limit = a->operator_queue_limit,
+                             .request_queue_max_bytes = a->request_queue_max_bytes,
+                             .info_queue_max_bytes = a->info_queue_max_bytes,
+                             .discipline = disciplines[a->discipline],
+                             .adaptive_age = a->adaptive_age,
+                             .adaptive_wait = a->adaptive_wait,
+                             .aged_share = a->aged_share,
+                             .request_deadline = a->request_deadline,
+                             .max_pending_commits = a->max_pending_commits,
+                             .limits = a->limits};
+}
+
+void
+start_split_advertise(const char *text, char *host, size_t cap, int *port)
+{
+    const char *colon = strrchr(text, ':');
+    bool has_port = colon != NULL && strchr(colon, ']') == NULL;
+    size_t n = has_port ? (size_t)(colon - text) : strlen(text);
+    snprintf(host, cap, "%.*s", (int)n, text);
+    if (has_port) {
+        *port = (int)strtol(colon + 1, NULL, 10);
+    }
+}
+
+void
+start_banner(const struct server *s, const struct config *cfg)
+{
+    log_info("Starting sluice");
+    log_info("  Version:  %s (sluice %s)", SERVER_VERSION, SLUICE_VERSION);
+    log_info("  Name:     %s", s->name);
+    log_info("  ID:       %s", s->id);
+    if (cfg->config_file != NULL) {
+        log_info("Using configuration file: %s (%s)", cfg->config_file, cfg->config_digest);
+    }
+}
+
+void
+start_raise_files(void)
+{
+    struct rlimit lim;
+    if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+        lim.rlim_cur = lim.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &lim) != 0) {
+            log_debug("the limit of open files stays as it is");
+        }
+    }
+}
