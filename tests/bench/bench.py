@@ -12,12 +12,15 @@ import time
 
 import core
 import overload
+import planecost
 import plots
 import report
 from servers import ROOT, BenchError, find_nats_server
 
 OUT = os.path.join(ROOT, "build/bench")
-SPECIAL = ("S13", "curve", "peers")
+COSTS = {"S13": planecost.paired_limits, "cheap": planecost.cheap_calls,
+         "sockets": planecost.backlog}
+SPECIAL = (*COSTS, "curve", "peers")
 
 
 def parse():
@@ -97,10 +100,11 @@ def run_overload(args, nats, result):
             if want_curve:
                 progress("goodput against offered load")
                 result["curves"][ours.name] = overload.curve(ours, got[0], args.quick)
-    if "S13" in args.cases:
-        progress("S13, paired")
-        result["paired"] = guarded(result, "S13",
-                                   lambda: overload.paired_limits(args.testing, args.quick))
+    for name, run in COSTS.items():
+        if name in args.cases:
+            progress(f"cost of the plane: {name}")
+            result["costs"][name] = guarded(result, name,
+                                            lambda r=run: r(args.testing, args.quick))
     if nats and (peers or want_curve):
         run_peers(args, nats, peers, result)
 
@@ -162,8 +166,7 @@ def tables(result):
         peer = result["peers"].get(nats, {}).get("runs", {})
         yield from report.overload_lines(result["overload"], peer, result["c"])
         yield ""
-    if result["paired"]:
-        yield from report.pair_lines(result["paired"])
+    yield from report.cost_lines(result["costs"])
     for note in result["notes"]:
         yield f"note: {note}"
 
@@ -200,7 +203,7 @@ def main():
         return 0
     os.makedirs(OUT, exist_ok=True)
     nats = find_nats_server()
-    result = {"core": {}, "overload": {}, "curves": {}, "peers": {}, "paired": None, "c": 0,
+    result = {"core": {}, "overload": {}, "curves": {}, "peers": {}, "costs": {}, "c": 0,
               "notes": [], "quick": args.quick, "rounds": args.rounds, "machine": machine(),
               "sluice": version(args.sluice), "nats_server": version(nats) if nats else None}
     if nats is None:

@@ -14,6 +14,7 @@ from servers import ROOT, BenchError, Client, Server, loadgen
 WORKERS = 16
 SLEEP_MS = 55
 STREAMS = 5000
+NEVER = 1e9  # a value that did not come about within the run
 # Handlers that sleep cost next to no CPU, so their runs go side by side, and their C is steady;
 # that of a handler that computes drifts with the machine and is measured again before each run.
 SIDE_BY_SIDE = 6
@@ -174,13 +175,13 @@ def derive(out, c, held):
          "told": 1.0 if lost == 0 else min(1.0, (out["refused"] + out["told_late"]) / lost),
          "told_attempts": told, "duplicates": out["duplicates"]}
     if v["recovery_s"] < 0:
-        v["recovery_s"] = 999.0
+        v["recovery_s"] = NEVER
     if held:
         v["per_hit"] = out["answers"]["refused_503"] / max(1, out["evictions"])
         v["told_p99_ms"] = out["told_lag"]["p99_ms"]
         # No hit that was told is no success of telling.
         if out["told_lag"]["n"] == 0:
-            v["told_p99_ms"], v["per_hit"] = 999.0, 999.0
+            v["told_p99_ms"], v["per_hit"] = NEVER, NEVER
     return v
 
 
@@ -235,32 +236,3 @@ def curve(plane, c, quick):
                  lambda t: run_case(plane, Case("", t, 12, []), c, None, quick))
     return [{"offered": t, "goodput": r[0]["values"]["goodput_c"], "raw": r[0]["raw"]}
             for t, r in sorted(got.items()) if "error" not in r[0]]
-
-
-def paired_limits(binary, quick):
-    """S13: two servers, one with the limits, levels and deadlines of the plane and one without,
-    take the same load at half of capacity in short turns; medians over the pairs."""
-    on = "api { workers: 2 }\n"
-    off = "api { workers: 2, limits: false }\n"
-    subject, payload = SluicePlane.subject, '{"us":0}'
-    pairs = []
-    with Server(binary, on) as a, Server(binary, off) as b:
-        c = min(loadgen("closed", s, subject=subject, payload=payload, conns=8, inflight=16,
-                        rate="max", seconds=1)["rate"] for s in (a, b))
-        for i in range(3 if quick else 15):
-            got = {}
-            for name, s in ((("on", a), ("off", b)) if i % 2 else (("off", b), ("on", a))):
-                got[name] = loadgen("overload", s, subject=subject, payload=payload,
-                                    rate=round(c / 2), seconds=0.5 if quick else 1.5, patience=1,
-                                    late_wait=0.2)
-            pairs.append(got)
-
-    def ratio(f):
-        return statistics.median(f(p["on"]) / f(p["off"]) for p in pairs)
-
-    return {"c": c, "pairs": len(pairs),
-            "cpu": ratio(lambda o: o["server_cpu_s_per_million"]),
-            "p99": ratio(lambda o: o["latency"]["p99_ms"]),
-            "goodput": ratio(lambda o: o["goodput"]),
-            "cpu_us": statistics.median(p["on"]["server_cpu_s_per_million"] for p in pairs),
-            "success": min(p["on"]["success"] for p in pairs)}

@@ -12,6 +12,8 @@ ROW = "{:<66} {:>13} {:>13} {:>7}  {:<15} {}"
 def number(v):
     if v is None:
         return "-"
+    if v == overload.NEVER:
+        return "never"
     if abs(v) >= 1000:
         return f"{v:,.0f}"
     return f"{v:.3g}" if abs(v) < 100 else f"{v:.0f}"
@@ -70,7 +72,7 @@ OROW = "{:<38} {:<8} {:<18} {:>24} {:>8}  {:<6} {:>22}"
 
 
 def overload_lines(results, peer, c):
-    """results, peer: {(case, variant): [runs]}; the bars bind for Sluice, in every round's median."""
+    """results, peer: {(case, variant): [runs]}; the bars bind for Sluice, for the median."""
     yield (f"Capacity C of the set-cost endpoint ({overload.WORKERS} workers, "
            f"{overload.SLEEP_MS} ms): {number(c)}/s. header: requests carry Nats-Request-Timeout; "
            "stock: they do not.")
@@ -92,7 +94,31 @@ def overload_lines(results, peer, c):
 
 
 def pair_lines(pair):
-    yield (f"S13: paired, {pair['pairs']} pairs at 0.5 C of a call that costs nothing "
+    yield (f"S13: {pair['pairs']} pairs at 0.5 C of a call that costs nothing "
            f"(C = {number(pair['c'])}/s), limits on / off: CPU per request {pair['cpu']:.3f} "
            f"(bar <= 1.02: {'pass' if pair['cpu'] <= 1.02 else 'MISS'}), p99 {pair['p99']:.3f}, "
            f"goodput {pair['goodput']:.3f}; {pair['cpu_us']:.2f} us of CPU per request")
+
+
+def cheap_lines(cheap):
+    yield (f"calls of 100 us of CPU: C = {number(cheap['c'])}/s, "
+           f"{cheap['us_per_call']:.0f} us of CPU per call")
+    for r in cheap["rows"]:
+        each = r["us_per_refusal"]
+        cost = "none" if each is None else f"{each:.1f} us of CPU each"
+        yield (f"    {r['rate']:,}/s offered: {number(r['goodput'])}/s in time, "
+               f"p99 {number(r['p99_ms'])} ms; {r['refused']:,} refused, {cost}; "
+               f"{r['never']:,} never answered")
+
+
+def backlog_lines(b):
+    yield (f"10 C of a call of 1 ms of CPU (C = {number(b['c'])}/s): unread in each socket of the "
+           f"server: median {number(b['median'])}, p99 {number(b['p99'])}, max {number(b['max'])} "
+           f"bytes; goodput {b['goodput_c']:.2f} C; {b['told']:,} of {b['lost']:,} losers told")
+
+
+def cost_lines(costs):
+    lines = {"S13": pair_lines, "cheap": cheap_lines, "sockets": backlog_lines}
+    for name, got in costs.items():
+        if got is not None:
+            yield from lines[name](got)
