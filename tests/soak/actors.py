@@ -3,13 +3,13 @@
 
 An actor may end its life as rudely as it likes; what it must not do is wait for ever. What the server owes to
 the well behaved ones (order, completeness, an answer) is checked, and a breach raises Breach."""
-import json
 import socket
 import struct
 import urllib.error
 import urllib.request
 
-CONNECT = {"verbose": False, "pedantic": False, "headers": True, "no_responders": True, "protocol": 1}
+from peer import Peer
+
 USERS = {"app": "app", "hashed": "pw", "limited": "x"}
 ADMIN = ("admin", "s")
 
@@ -18,81 +18,16 @@ class Breach(Exception):
     """The server did not keep what it owes."""
 
 
-class Peer:
-    """A socket that speaks the protocol; every wait has a limit."""
-
-    def __init__(self, world, user="app", secret=None, rcvbuf=0):
-        self.world = world
-        self.buf = b""
-        self.sock = socket.socket()
-        self.sock.settimeout(world.patience)
-        if rcvbuf:
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        self.sock.connect(world.address)
-        options = dict(CONNECT, **{"user": user, "pass": secret or USERS.get(user)})
-        self.sock.sendall(b"CONNECT " + json.dumps(options).encode() + b"\r\nPING\r\n")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.sock.close()
-
-    def send(self, data):
-        self.sock.sendall(data)
-
-    def line(self):
-        while b"\r\n" not in self.buf:
-            data = self.sock.recv(65536)
-            if not data:
-                raise ConnectionError("closed")
-            self.buf += data
-        line, self.buf = self.buf.split(b"\r\n", 1)
-        return line
-
-    def take(self, size):
-        while len(self.buf) < size + 2:
-            data = self.sock.recv(65536)
-            if not data:
-                raise ConnectionError("closed")
-            self.buf += data
-        data, self.buf = self.buf[:size], self.buf[size + 2:]
-        return data
-
-    def message(self):
-        """The next message as (subject, payload with headers), answering PINGs on the way."""
-        while True:
-            line = self.line()
-            if line == b"PING":
-                self.send(b"PONG\r\n")
-            elif line.startswith((b"MSG ", b"HMSG ")):
-                word = line.split()
-                return word[1], self.take(int(word[-1]))
-            elif line.startswith(b"-ERR"):
-                raise ConnectionError(line.decode())
-
-    def fence(self):
-        self.send(b"PING\r\n")
-        while self.line() != b"PONG":
-            pass
-
-    def reset(self):
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.sock.close()
-
-
-def ready(peer):
-    """Returns when CONNECT has been taken."""
-    while peer.line() != b"PONG":
-        pass
-    return peer
+def connect(world, user="app", secret=None, rcvbuf=0):
+    """A connection of that user, CONNECT said and not yet taken."""
+    return Peer(world.address, user, secret or USERS.get(user), world.patience, rcvbuf)
 
 
 def pair(world, rnd):
     """A publisher and a subscriber: everything arrives, once and in order."""
-    with Peer(world) as sub, Peer(world) as pub:
-        ready(sub)
-        ready(pub)
+    with connect(world) as sub, connect(world) as pub:
+        sub.ready()
+        pub.ready()
         subject = b"pair.%d" % rnd.getrandbits(60)
         sub.send(b"SUB %s 1\r\n" % subject)
         sub.fence()
@@ -107,9 +42,9 @@ def pair(world, rnd):
 
 def request(world, rnd):
     """A service of a queue group and its client: every request is answered; without a service it says so."""
-    with Peer(world) as svc, Peer(world) as cli:
-        ready(svc)
-        ready(cli)
+    with connect(world) as svc, connect(world) as cli:
+        svc.ready()
+        cli.ready()
         subject = b"svc.%d" % rnd.getrandbits(60)
         svc.send(b"SUB %s workers 1\r\n" % subject)
         svc.fence()
@@ -129,7 +64,7 @@ def request(world, rnd):
 
 def churn(world, rnd):
     """Subscriptions that come and go, with maxima, wildcards and queues; ends rudely."""
-    peer = Peer(world, rnd.choice(("app", "limited")))
+    peer = connect(world, rnd.choice(("app", "limited")))
     for _ in range(rnd.randrange(1, 20)):
         lines = []
         for i in range(rnd.randrange(1, 200)):
@@ -149,8 +84,8 @@ def churn(world, rnd):
 
 def flood(world, rnd):
     """Publishes as fast as it can to whoever listens on flood.>."""
-    with Peer(world) as peer:
-        ready(peer)
+    with connect(world) as peer:
+        peer.ready()
         size = rnd.choice((16, 512, 8192, 100000))
         one = b"PUB flood.%d %d\r\n%s\r\n" % (rnd.randrange(10), size, b"f" * size)
         chunk = one * max(1, 200000 // len(one))
@@ -161,7 +96,7 @@ def flood(world, rnd):
 
 def slow_reader(world, rnd):
     """Subscribes to the flood and reads little or nothing."""
-    peer = Peer(world, rcvbuf=4096)
+    peer = connect(world, rcvbuf=4096)
     peer.send(b"SUB flood.> 1\r\nSUB flood.* q 2\r\nSUB flood.1 3\r\n")
     for _ in range(rnd.randrange(1, 20)):
         world.pause(rnd.random() * 0.1)
@@ -195,11 +130,11 @@ def half(world, rnd):
 
 def login(world, rnd):
     """Logins with a hashed password, right and wrong, some of them gone before the answer."""
-    peers = [Peer(world, "hashed", rnd.choice(("pw", "pw", "wrong"))) for _ in range(rnd.randrange(1, 8))]
+    peers = [connect(world, "hashed", rnd.choice(("pw", "pw", "wrong"))) for _ in range(rnd.randrange(1, 8))]
     for peer in peers:
         if rnd.random() < 0.6:
             try:
-                ready(peer)
+                peer.ready()
             except ConnectionError:
                 pass
         peer.sock.close()
@@ -210,11 +145,11 @@ def crowd(world, rnd):
     peers = []
     try:
         for _ in range(rnd.randrange(20, 150)):
-            peers.append(Peer(world))
+            peers.append(connect(world))
         for peer in peers[::7]:
             peer.send(b"SUB crowd 1\r\n")
         if rnd.random() < 0.5:
-            ready(peers[-1])
+            peers[-1].ready()
     finally:
         for peer in peers:
             peer.sock.close()
@@ -222,8 +157,8 @@ def crowd(world, rnd):
 
 def api(world, rnd):
     """Requests of the system account, some of them waited for, some left behind."""
-    with Peer(world, *ADMIN) as peer:
-        ready(peer)
+    with connect(world, *ADMIN) as peer:
+        peer.ready()
         peer.send(b"SUB _INBOX.api.* 1\r\n")
         peer.fence()
         asked = 0
@@ -239,8 +174,8 @@ def api(world, rnd):
 
 def events(world, _rnd):
     """Listens to the events of the system account for a while."""
-    with Peer(world, *ADMIN) as peer:
-        ready(peer)
+    with connect(world, *ADMIN) as peer:
+        peer.ready()
         peer.send(b"SUB $SYS.> 1\r\n")
         for _ in range(50):
             peer.message()

@@ -15,7 +15,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "system")]
-from actors import ADMIN, EVERYBODY, Breach, Peer, ready  # noqa: E402
+from actors import ADMIN, EVERYBODY, Breach, connect  # noqa: E402
 from server import Server, find_binary, flavour  # noqa: E402
 
 CONF = """
@@ -52,7 +52,7 @@ class World:
         self.breaches = []
         self.lock = threading.Lock()
         self.paths = ("/apiz", "/metrics") if ours else ()
-        with Peer(self, *ADMIN) as peer:
+        with connect(self, *ADMIN) as peer:
             ident = ready_id(peer)
         self.api = [(b"$SYS.REQ.SERVER.%s.%s" % (ident, what), body) for what in (b"VARZ", b"CONNZ", b"SUBSZ", b"STATSZ", b"HEALTHZ")
                     for body in (b"", b'{"limit":3}')]
@@ -60,7 +60,7 @@ class World:
                      (b"$SYS.REQ.ACCOUNT.APP.CONNZ", b""), (b"$SYS.REQ.ACCOUNT.APP.SUBSZ", b""), (b"$SYS.REQ.USER.INFO", b"")]
         if ours:
             self.api += [(b"$WLM.API.QUEUE.INFO", b""), (b"$WLM.API.REQUEST.LIST", b"")]
-            self.api += [(b"$WLM.API.QUEUE.UPDATE", b'{"level":"%s","discipline":"%s"}' % (level, how))
+            self.api += [(b"$WLM.API.QUEUE.UPDATE", b'{"discipline":{"%s":"%s"}}' % (level, how))
                          for level in (b"normal", b"info") for how in (b"fifo", b"lifo", b"adaptive")]
 
     def pause(self, seconds):
@@ -70,7 +70,7 @@ class World:
 def ready_id(peer):
     """The server's id, from INFO."""
     line = peer.line()
-    ready(peer)
+    peer.ready()
     return line.split(b'"server_id":"')[1].split(b'"')[0]
 
 
@@ -138,8 +138,8 @@ def soak(server, conf, ours, args):
         if world.lives[actor.__name__] + world.cut[actor.__name__] == 0:
             wrong.append("%s: not one life in %g s" % (actor.__name__, args.seconds))
     try:
-        with Peer(world) as peer:
-            ready(peer)
+        with connect(world) as peer:
+            peer.ready()
     except OSError as e:
         wrong.append("the server no longer answers: %s" % e)
     if args.check_memory and end > middle + GROWTH:
