@@ -2,6 +2,7 @@
 #include "api/api.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/base/mem.h"
@@ -95,6 +96,81 @@ test_api_set_cost_endpoint_answers_ok_also_from_another_thread(void **state)
     json_decref(o);
 }
 
+static void
+test_api_new_survives_each_single_fault_of_memory(void **state)
+{
+    (void)state;
+    struct fakehost h;
+    struct api_opts opts = fakehost_opts(2);
+    fakehost_init(&h);
+    json_set_alloc_funcs(mem_alloc_raw, mem_free);
+    long live = mem_live();
+    enum status st = ST_NOMEM;
+    for (long n = 0; st != ST_OK; n++) {
+        struct api *a;
+        mem_fail_at(n);
+        st = api_new(&a, &h.host, &opts, &clock_real);
+        mem_fail_at(-1);
+        if (st == ST_OK) {
+            api_close(a);
+            api_free(a);
+        } else {
+            assert_int_equal(st, ST_NOMEM);
+        }
+        assert_int_equal(mem_live(), live);
+    }
+    json_set_alloc_funcs(malloc, free);
+    fakehost_fini(&h);
+}
+
+static void
+test_api_new_refuses_settings_out_of_range(void **state)
+{
+    (void)state;
+    struct fakehost h;
+    struct api *a;
+    fakehost_init(&h);
+    struct api_opts opts = fakehost_opts(100000);
+    assert_int_equal(api_new(&a, &h.host, &opts, &clock_real), ST_INVAL);
+    opts = fakehost_opts(2);
+    opts.adaptive_age = 0;
+    assert_int_equal(api_new(&a, &h.host, &opts, &clock_real), ST_INVAL);
+    fakehost_fini(&h);
+}
+
+static void
+test_api_subscriptions_name_this_server_and_their_accounts(void **state)
+{
+    (void)state;
+    const struct api_subscription *v;
+    size_t n = api_subscriptions(api, &v);
+    bool own = false;
+    for (size_t i = 0; i < n; i++) {
+        assert_null(strchr(v[i].subject, '{'));
+        assert_false(v[i].system_only && v[i].users_only);
+        own = own || strcmp(v[i].subject, "$SYS.REQ.SERVER." FAKE_ID ".VARZ") == 0;
+        if (strncmp(v[i].subject, "$WLM.", 5) == 0) {
+            assert_true(v[i].system_only);
+        }
+    }
+    assert_true(own);
+}
+
+static void
+test_api_workers_change_while_it_runs(void **state)
+{
+    (void)state;
+    for (int64_t workers = 1; workers <= 8; workers *= 2) {
+        struct api_opts opts = fakehost_opts(workers);
+        assert_int_equal(api_update(api, &opts), ST_OK);
+        json_decref(ask(3, "$SYS.REQ.USER.INFO", ""));
+        json_t *z = api_apiz(api);
+        assert_int_equal(json_integer_value(json_object_get(json_object_get(z, "now"), "workers")),
+                         workers);
+        json_decref(z);
+    }
+}
+
 int
 main(void)
 {
@@ -104,6 +180,11 @@ main(void)
         cmocka_unit_test_setup_teardown(test_api_ping_answers_with_statsz, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_api_set_cost_endpoint_answers_ok_also_from_another_thread, set_up, tear_down),
+        cmocka_unit_test(test_api_new_survives_each_single_fault_of_memory),
+        cmocka_unit_test(test_api_new_refuses_settings_out_of_range),
+        cmocka_unit_test_setup_teardown(test_api_subscriptions_name_this_server_and_their_accounts,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_api_workers_change_while_it_runs, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
