@@ -34,7 +34,8 @@ unsigned pool_default_workers(void);
 
 /* Starts the threads. q: borrowed, outlives the pool, made with clock_real; its max_running
  * settings belong to the pool from now on. ops is copied.
- * ST_INVAL: workers is 0 or above POOL_MAX_WORKERS. ST_NOMEM, ST_AGAIN: no memory, no thread. */
+ * ST_INVAL: workers is 0 or above POOL_MAX_WORKERS. ST_NOMEM, ST_AGAIN: no memory, no thread
+ * (and q is closed then). */
 enum status pool_new(struct pool **out, struct apiq *q, unsigned workers,
                      const struct pool_ops *ops) MUST_CHECK;
 

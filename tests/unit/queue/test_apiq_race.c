@@ -9,18 +9,7 @@
 #include "server/base/mem.h"
 #include "tests/support/cmk.h"
 #include "tests/support/queue_kit.h"
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SLOWER 20u
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SLOWER 20u
-#else
-#define SLOWER 1u
-#endif
-#else
-#define SLOWER 1u
-#endif
+#include "tests/support/slow.h"
 
 #define HANG_SECONDS 300
 
@@ -182,7 +171,7 @@ test_last_end_and_next_push_never_miss_each_other(void **state)
     (void)state;
     static struct gates all;
     pthread_t pusher;
-    all.rounds = 10000000u / GATES / SLOWER;
+    all.rounds = 10000000u / GATES / SLOW_FACTOR;
     for (unsigned i = 0; i < GATES; i++) {
         assert_int_equal(apiq_new(&all.gate[i].q, &clock_real, 1), ST_OK);
     }
@@ -227,7 +216,7 @@ test_no_sleeper_misses_a_push(void **state)
     (void)state;
     struct race r;
     pthread_t t[3];
-    race_open(&r, 200000u / SLOWER, 1);
+    race_open(&r, 200000u / SLOW_FACTOR, 1);
     for (int i = 0; i < 3; i++) {
         start(&t[i], sleeper_main, &r);
     }
@@ -280,7 +269,7 @@ test_evicting_pulling_and_cancelling_the_last_has_one_outcome(void **state)
     pthread_t pusher;
     pthread_t t[2];
     list_init(&none);
-    race_open(&r, 1000000u / SLOWER, 0);
+    race_open(&r, 1000000u / SLOW_FACTOR, 0);
     apiq_conf_default(APIQ_NORMAL, &conf);
     conf.max_entries = 1;
     assert_int_equal(apiq_configure(r.q, APIQ_NORMAL, &conf, &none), ST_OK);
@@ -409,7 +398,7 @@ test_storm_ends_every_item_once_and_keeps_every_order(void **state)
     pthread_t producers[STORM_PRODUCERS];
     pthread_t operator;
     const struct pool_ops ops = {storm_run, storm_end, storm_drop, &r};
-    race_open(&r, 600000u / SLOWER, 0);
+    race_open(&r, 600000u / SLOW_FACTOR, 0);
     assert_int_equal(pool_new(&p, r.q, 4, &ops), ST_OK);
     for (unsigned i = 0; i < STORM_PRODUCERS; i++) {
         start(&producers[i], storm_producer, &r);
