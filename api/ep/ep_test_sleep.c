@@ -21,10 +21,14 @@ struct later {
     int64_t us;
 };
 
+/* NB: a sleep of 0 would still give up the core. */
 static void
 sleep_us(int64_t us)
 {
     struct timespec t = {us / 1000000, (us % 1000000) * 1000};
+    if (us <= 0) {
+        return;
+    }
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
@@ -32,6 +36,9 @@ static void
 spin_us(int64_t us)
 {
     struct timespec t;
+    if (us <= 0) {
+        return;
+    }
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     int64_t end = t.tv_sec * CLOCK_S + t.tv_nsec + us * CLOCK_US;
     do {

@@ -50,7 +50,7 @@ def cheap_calls(binary, quick):
     for rate in (20000, 40000):
         with Server(binary) as s:
             out = loadgen("overload", s, subject=SUBJECT, payload=payload, rate=rate,
-                          seconds=3 if quick else 10, patience=1, late_wait=2)
+                          seconds=3 if quick else 10, patience=1, late_wait=6)
         refused = sum(out["answers"][k] for k in out["answers"] if k != "ok")
         spent = out["server_cpu_s"] * 1e6 - out["units"] * full["server_cpu_s_per_million"]
         rows.append({"rate": rate, "goodput": out["goodput"], "refused": refused,
@@ -91,7 +91,7 @@ def backlog(binary, quick):
         watcher.start()
         try:
             out = loadgen("overload", s, subject=SUBJECT, payload=payload, rate=round(10 * c),
-                          seconds=4 if quick else 10, patience=1, late_wait=2)
+                          seconds=4 if quick else 10, patience=1, late_wait=6)
         finally:
             done.set()
             watcher.join()
