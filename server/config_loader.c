@@ -237,14 +237,15 @@ read_enum(struct config_loader *ld, const struct option *o, const struct conf_va
     if (s == NULL) {
         return;
     }
-    struct buf b;
-    buf_init(&b);
     for (unsigned i = 0; o->values[i] != NULL; i++) {
         if (strcmp(s, o->values[i]) == 0) {
             *(unsigned *)option_field(o, ld->c) = i;
-            buf_fini(&b);
             return;
         }
+    }
+    struct buf b;
+    buf_init(&b);
+    for (unsigned i = 0; o->values[i] != NULL; i++) {
         const char *glue = i == 0 ? "" : o->values[i + 1] != NULL ? ", " : " or ";
         buf_printf(&b, "%s'%s'", glue, o->values[i]);
     }
@@ -309,18 +310,9 @@ config_loader_key(struct config_loader *ld, const char *block, const struct conf
 }
 
 enum status
-config_loader_read(struct config_loader *ld, const char *path)
+config_loader_apply(struct config_loader *ld, const struct conf_map *m, const char *path)
 {
-    struct conf_map *m = NULL;
-    const char *err = NULL;
-    enum status st = conf_parse_file(&ld->arena, path, &m, &err);
-    if (st == ST_SYNTAX) {
-        config_loader_error(ld, NULL, "%s", err);
-        return ST_SYNTAX;
-    }
-    if (st == ST_OK) {
-        st = conf_digest(m, ld->c->config_digest);
-    }
+    enum status st = conf_digest(m, ld->c->config_digest);
     if (st == ST_LIMIT) {
         config_loader_error(ld, NULL, "%s: the variables make it too big", path);
         return ST_SYNTAX;
@@ -339,4 +331,16 @@ config_loader_read(struct config_loader *ld, const char *path)
         return ST_NOMEM;
     }
     return ld->n_errors > 0 ? ST_SYNTAX : ST_OK;
+}
+
+enum status
+config_loader_read(struct config_loader *ld, const char *path)
+{
+    struct conf_map *m = NULL;
+    const char *err = NULL;
+    enum status st = conf_parse_file(&ld->arena, path, &m, &err);
+    if (st == ST_SYNTAX) {
+        config_loader_error(ld, NULL, "%s", err);
+    }
+    return st == ST_OK ? config_loader_apply(ld, m, path) : st;
 }

@@ -37,6 +37,9 @@ void config_loader_fini(struct config_loader *ld);
 /* Reads the file into ld->c, whose fields have their defaults. ST_SYNTAX: ld->errors has the
  * reasons. Warnings may be there in any case. */
 enum status config_loader_read(struct config_loader *ld, const char *path) MUST_CHECK;
+/* The same for what was parsed already, in ld->arena. path is for messages. */
+enum status config_loader_apply(struct config_loader *ld, const struct conf_map *m,
+                                const char *path) MUST_CHECK;
 
 /* Adds a line "file:line:position: text"; v NULL: text alone. */
 void config_loader_error(struct config_loader *ld, const struct conf_value *v, const char *fmt, ...)

@@ -97,7 +97,7 @@ static void
 give_out(struct conf_lex *lx, enum conf_item_type type, size_t line_at)
 {
     char *val = lx->text.data;
-    lx->nomem = lx->nomem || lx->text.failed || lx->parts.failed;
+    lx->nomem = lx->nomem || lx->text.failed;
     lx->item = (struct conf_item){
         .type = type,
         .val = val != NULL ? val : "",
@@ -114,6 +114,7 @@ lex_emit(struct conf_lex *lx, enum conf_item_type type)
     buf_reset(&lx->text);
     buf_append(&lx->text, lx->parts.data, lx->parts.len);
     buf_append(&lx->text, lx->in + lx->start, lx->pos - lx->start);
+    lx->nomem = lx->nomem || lx->parts.failed;
     buf_reset(&lx->parts);
     lx->escaped = false;
     give_out(lx, type, lx->item_line_at);

@@ -31,16 +31,18 @@ number_parse_flag(const char *s, int64_t *out)
     const char *digits = s[0] == '-' || s[0] == '+' ? s + 1 : s;
     static const struct {
         const char *prefix;
+        size_t skip;
         int base;
-    } bases[] = {{"0x", 16}, {"0o", 8}, {"0b", 2}};
+    } bases[] = {{"0x", 2, 16}, {"0o", 2, 8}, {"0b", 2, 2}, {"0", 1, 8}};
     for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-        if (strncasecmp(digits, bases[i].prefix, 2) != 0) {
+        const char *rest = digits + bases[i].skip;
+        if (strncasecmp(digits, bases[i].prefix, bases[i].skip) != 0 || strcmp(digits, "0") == 0) {
             continue;
         }
         char *end;
         errno = 0;
-        long long v = strtoll(digits + 2, &end, bases[i].base);
-        if (!isalnum((unsigned char)digits[2]) || *end != '\0') {
+        long long v = strtoll(rest, &end, bases[i].base);
+        if (!isalnum((unsigned char)rest[0]) || *end != '\0') {
             return ST_SYNTAX;
         }
         *out = s[0] == '-' ? -v : v;

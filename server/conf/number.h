@@ -16,7 +16,7 @@ enum status number_parse_size(const char *s, int64_t *out) MUST_CHECK;
 /* "64", "-1": a whole number alone. ST_LIMIT: too big; ST_SYNTAX. */
 enum status number_parse_int(const char *s, int64_t *out) MUST_CHECK;
 
-/* As number_parse_int, also 0x…, 0o…, 0b…, as flags are read. */
+/* As number_parse_int, also 0x…, 0o… or 0…, 0b…, as flags are read. */
 enum status number_parse_flag(const char *s, int64_t *out) MUST_CHECK;
 
 /* Digits with one point. ST_LIMIT: too big. */
