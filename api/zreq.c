@@ -134,6 +134,11 @@ zreq_view(struct zreq *z, struct api *a, struct reply *out, const char *view)
     if (st == ST_NOMEM) {
         return st;
     }
+    if (st == ST_CANCELLED) {
+        out->none = true; /* the options exclude this server */
+        mem_free(err);
+        return ST_OK;
+    }
     const char *text = st == ST_OK ? NULL : err == NULL ? status_text(st) : err;
     st = zreq_answer(z, out, "data", data, text);
     mem_free(err);

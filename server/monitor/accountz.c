@@ -241,11 +241,13 @@ accountz_build_conns(struct server *s, struct vopts *o, json_t **out)
         return st;
     }
     const struct account_info *a = find(v, n, name);
-    if (a == NULL || a->conns == 0) {
-        st = ST_CANCELLED;
+    if (a == NULL) {
+        st = ST_NOTFOUND;
     } else {
-        *out = accountz_conns_event(s, a);
-        st = *out != NULL ? ST_OK : ST_NOMEM;
+        struct jput p = {0};
+        json_t *root = jput_new(&p);
+        put_stat(&p, root, a);
+        st = jput_end(&p, root, out);
     }
     inspect_free_accounts(v, n);
     return st;

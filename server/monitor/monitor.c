@@ -20,6 +20,7 @@
 #include "server/monitor/jput.h"
 #include "server/monitor/sysevent.h"
 #include "server/monitor/usage.h"
+#include "server/monitor/varz.h"
 #include "server/monitor/views.h"
 #include "server/monitor/vopts.h"
 #include "server/server.h"
@@ -356,6 +357,9 @@ monitor_server_info(struct server *s)
     jput_str(&p, o, "host", server_host(s));
     jput_str(&p, o, "id", server_id(s));
     jput_str(&p, o, "ver", SERVER_VERSION);
+    struct config *c = server_config(s);
+    varz_put_tags(&p, o, c);
+    config_unref(c);
     jput_bool(&p, o, "jetstream", false);
     jput_int(&p, o, "flags", 0);
     jput_int(&p, o, "seq", (int64_t)monitor_next_seq(server_monitor(s)));

@@ -33,10 +33,11 @@ void monitor_free(struct monitor *m);
  *   VARZ CONNZ SUBSZ ROUTEZ GATEWAYZ LEAFZ ACCOUNTZ JSZ HEALTHZ IPQUEUESZ RAFTZ IDZ EXPVARZ
  *   PROFILEZ   "data" of $SYS.REQ.SERVER.<id>.<what> (IDZ: the whole body)
  *   STATSZ     the object "statsz"
- *   STATZ      AccountStatz: {"accounts": [name…], "include_unused": bool}
- *   INFO       "data" of $SYS.REQ.ACCOUNT.<account>.INFO: {"account": name}
- *   JSZACC     "data" of $SYS.REQ.ACCOUNT.<account>.JSZ: {"account": name}
- *   CONNS      the whole body of $SYS.REQ.ACCOUNT.<account>.CONNS: {"acc": name}
+ *   ACCSTATZ   the counters of accounts: {"accounts": [name…], "include_unused": bool}
+ *   ACCINFO    "data" of $SYS.REQ.ACCOUNT.<account>.INFO: {"account": name}
+ *   ACCJSZ     "data" of $SYS.REQ.ACCOUNT.<account>.JSZ: {"account": name}
+ *   CONNS      the counters of one account: {"acc": name}; ST_NOTFOUND where it is unknown
+ *   NSUBS      a number, the subscriptions that match: {"acc", "subject", "queue"}; ST_NOTFOUND
  * ACCOUNT.<acc>.CONNZ, SUBSZ and LEAFZ are those views with "acc" (CONNZ) or "account" set; SUBSZ
  * there has "subscriptions": true as well.
  * ST_OK: *out is a new reference. ST_NOTFOUND: no such view. *err (mem_free; may be NULL) is set

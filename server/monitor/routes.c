@@ -73,7 +73,7 @@ const struct route routes[] = {
     {"/subsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, "/subsz"},
     {"/subscriptionsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, "/subsz"},
     {"/accountz", ROUTE_VIEW, "ACCOUNTZ", PARAMS(accountz), 2, "/accountz"},
-    {"/accstatz", ROUTE_VIEW, "STATZ", PARAMS(accstatz), 2, "/accstatz"},
+    {"/accstatz", ROUTE_VIEW, "ACCSTATZ", PARAMS(accstatz), 2, "/accstatz"},
     {"/jsz", ROUTE_VIEW, "JSZ", PARAMS(jsz), 2, "/jsz"},
     {"/healthz", ROUTE_HEALTH, "HEALTHZ", PARAMS(healthz), 0, "/healthz"},
     {"/ipqueuesz", ROUTE_VIEW, "IPQUEUESZ", PARAMS(ipqueuesz), 3, NULL},

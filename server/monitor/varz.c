@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/monitor/varz.h"
 
+#include <string.h>
+
 #include "server/base/clock.h"
 #include "server/config.h"
 #include "server/inspect.h"
@@ -21,6 +23,19 @@ varz_put_kinds(struct jput *p, json_t *o, const char *key, int64_t clients)
     jput_int(p, k, "routes", 0);
     jput_int(p, k, "gateways", 0);
     jput_int(p, k, "leafs", 0);
+}
+
+void
+varz_put_tags(struct jput *p, json_t *o, const struct config *c)
+{
+    json_t *tags = c->n_tags > 0 ? jput_arr(p, o, "tags") : NULL;
+    for (size_t i = 0; i < c->n_tags; i++) {
+        jput_add_str(p, tags, c->tags[i]);
+    }
+    json_t *metadata = c->n_metadata > 0 ? jput_obj(p, o, "metadata") : NULL;
+    for (size_t i = 0; i < c->n_metadata; i++) {
+        jput_str(p, metadata, c->metadata[i].key, c->metadata[i].value);
+    }
 }
 
 static const char *
@@ -46,7 +61,8 @@ put_settings(struct jput *p, json_t *o, struct server *s, const struct config *c
     jput_int(p, o, "ping_max", c->ping_max);
     jput_str(p, o, "http_host", c->http_host != NULL ? c->http_host : or_empty(c->host));
     jput_int(p, o, "http_port", c->http_port);
-    jput_str(p, o, "http_base_path", c->http_base_path);
+    bool has_base = c->http_base_path != NULL && strcmp(c->http_base_path, "/") != 0;
+    jput_str(p, o, "http_base_path", has_base ? c->http_base_path : "");
     jput_int(p, o, "https_port", c->https_port);
     jput_real(p, o, "auth_timeout", (double)c->auth_timeout / (double)CLOCK_S);
     jput_int(p, o, "max_control_line", c->max_control_line);
@@ -104,6 +120,7 @@ put_rest(struct jput *p, json_t *o, struct server *s, const struct config *c,
     jput_val(p, o, "http_req_stats", monitor_http_stats(server_monitor(s)));
     jput_time(p, o, "config_load_time", server_config_load_wall(s));
     jput_str(p, o, "config_digest", c->config_digest);
+    varz_put_tags(p, o, c);
     jput_str_opt(p, o, "system_account", c->system_account);
     varz_put_kinds(p, o, "slow_consumer_stats", t->slow_consumers);
     varz_put_kinds(p, o, "stale_connection_stats", t->stale_connections);

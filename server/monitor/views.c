@@ -10,6 +10,7 @@
 #include "server/monitor/healthz.h"
 #include "server/monitor/jput.h"
 #include "server/monitor/jsz.h"
+#include "server/monitor/nsubs.h"
 #include "server/monitor/procz.h"
 #include "server/monitor/statsz.h"
 #include "server/monitor/subsz.h"
@@ -25,11 +26,12 @@ static const struct view views[] = {
     {"LEAFZ", "LeafzEventOptions.LeafzOptions", clusterz_build_leafz},
     {"RAFTZ", "RaftzEventOptions.RaftzOptions", clusterz_build_raftz},
     {"ACCOUNTZ", "AccountzEventOptions.AccountzOptions", accountz_build},
-    {"STATZ", "AccountStatzEventOptions.AccountStatzOptions", accountz_build_statz},
-    {"INFO", "AccInfoEventOptions", accountz_build_info},
+    {"ACCSTATZ", "AccountStatzEventOptions.AccountStatzOptions", accountz_build_statz},
+    {"ACCINFO", "AccInfoEventOptions", accountz_build_info},
     {"CONNS", "accNumConnsReq", accountz_build_conns},
+    {"NSUBS", "accNumSubsReq", nsubs_build},
     {"JSZ", "JszEventOptions.JSzOptions", jsz_build},
-    {"JSZACC", "JszEventOptions.JSzOptions", jsz_build_account},
+    {"ACCJSZ", "JszEventOptions.JSzOptions", jsz_build_account},
     {"STATSZ", "StatszEventOptions", statsz_build},
     {"HEALTHZ", "HealthzEventOptions.HealthzOptions", healthz_build},
     {"IPQUEUESZ", "IpqueueszEventOptions.IpqueueszOptions", procz_build_ipqueuesz},

@@ -238,7 +238,7 @@ test_accounts_are_listed_and_detailed(void **state)
     assert_int_equal(number(d, "client_connections"), 2);
     assert_null(json_object_get(d, "is_system"));
     json_decref(v);
-    v = view("INFO", "{\"account\":\"SYS\"}");
+    v = view("ACCINFO", "{\"account\":\"SYS\"}");
     assert_true(json_is_true(json_object_get(v, "is_system")));
     json_decref(v);
     assert_fails("ACCOUNTZ", "{\"account\":\"Z\"}", ST_INVAL, "Account Z does not exist");
@@ -248,23 +248,44 @@ static void
 test_account_statistics_leave_out_the_unused(void **state)
 {
     (void)state;
-    json_t *v = view("STATZ", NULL);
+    json_t *v = view("ACCSTATZ", NULL);
     assert_int_equal(json_array_size(json_object_get(v, "account_statz")), 2);
     json_decref(v);
-    v = view("STATZ", "{\"include_unused\":true}");
+    v = view("ACCSTATZ", "{\"include_unused\":true}");
     assert_int_equal(json_array_size(json_object_get(v, "account_statz")), 3);
     json_decref(v);
-    v = view("STATZ", "{\"accounts\":[\"A\",\"nope\"]}");
+    v = view("ACCSTATZ", "{\"accounts\":[\"A\",\"nope\"]}");
     json_t *a = json_array_get(json_object_get(v, "account_statz"), 0);
     assert_string_equal(string(a, "acc"), "A");
     assert_int_equal(number(json_object_get(a, "received"), "msgs"), 7);
     assert_int_equal(number(json_object_get(json_object_get(a, "sent"), "leafs"), "bytes"), 0);
     json_decref(v);
-    assert_fails("CONNS", "{\"acc\":\"SYS\"}", ST_CANCELLED, NULL);
+    assert_fails("CONNS", "{\"acc\":\"Z\"}", ST_NOTFOUND, NULL);
     v = view("CONNS", "{\"acc\":\"A\"}");
-    assert_string_equal(string(v, "type"), "io.nats.server.advisory.v1.account_connections");
+    assert_string_equal(string(v, "acc"), "A");
     assert_int_equal(number(v, "total_conns"), 2);
     json_decref(v);
+}
+
+static void
+assert_nsubs(const char *options, int64_t expected)
+{
+    json_t *v = view("NSUBS", options);
+    assert_int_equal(json_integer_value(v), expected);
+    json_decref(v);
+}
+
+static void
+test_nsubs_counts_what_a_subject_reaches(void **state)
+{
+    (void)state;
+    assert_nsubs("{\"acc\":\"A\",\"subject\":\"foo.x\"}", 2);
+    assert_nsubs("{\"acc\":\"A\",\"subject\":\"foo\"}", 1);
+    assert_nsubs("{\"acc\":\"A\",\"subject\":\"foo.>\"}", 2);
+    assert_nsubs("{\"acc\":\"A\",\"subject\":\"*\"}", 2);
+    assert_nsubs("{\"acc\":\"A\",\"subject\":\"foo\",\"queue\":\"q\"}", 0);
+    assert_nsubs("{\"acc\":\"A\",\"subject\":\"\"}", 0);
+    assert_fails("NSUBS", "{\"acc\":\"Z\",\"subject\":\"foo\"}", ST_NOTFOUND, NULL);
 }
 
 static void
@@ -316,7 +337,7 @@ test_views_without_meaning_here_answer_as_nats_does(void **state)
     assert_true(json_is_true(json_object_get(v, "disabled")));
     json_decref(v);
     assert_fails("JSZ", "{\"leader_only\":true}", ST_CANCELLED, "filtered response: not leader");
-    assert_fails("JSZACC", "{\"account\":\"A\"}", ST_INVAL, "jetstream not enabled");
+    assert_fails("ACCJSZ", "{\"account\":\"A\"}", ST_INVAL, "jetstream not enabled");
     v = view("PROFILEZ", "{\"name\":\"heap\"}");
     assert_string_equal(string(v, "error"), "Profile \"heap\" not found");
     json_decref(v);
@@ -361,9 +382,10 @@ test_views_survive_running_out_of_memory(void **state)
 {
     (void)state;
     json_set_alloc_funcs(mem_alloc, mem_free);
-    static const char *const names[] = {
-        "VARZ",  "CONNZ", "SUBSZ", "ROUTEZ", "GATEWAYZ", "LEAFZ",   "RAFTZ",    "ACCOUNTZ", "STATZ",
-        "CONNS", "INFO",  "JSZ",   "STATSZ", "HEALTHZ",  "EXPVARZ", "PROFILEZ", "IDZ"};
+    static const char *const names[] = {"VARZ",    "CONNZ",    "SUBSZ",    "ROUTEZ",   "GATEWAYZ",
+                                        "LEAFZ",   "RAFTZ",    "ACCOUNTZ", "ACCSTATZ", "CONNS",
+                                        "ACCINFO", "NSUBS",    "JSZ",      "STATSZ",   "HEALTHZ",
+                                        "EXPVARZ", "PROFILEZ", "IDZ"};
     json_t *o = json_pack("{s:b,s:b,s:b,s:s,s:s,s:i}", "subscriptions", 1, "auth", 1, "details", 1,
                           "account", "A", "acc", "A", "state", 2);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -391,6 +413,7 @@ main(void)
         cmocka_unit_test(test_subsz_tests_a_subject_and_pages),
         cmocka_unit_test(test_accounts_are_listed_and_detailed),
         cmocka_unit_test(test_account_statistics_leave_out_the_unused),
+        cmocka_unit_test(test_nsubs_counts_what_a_subject_reaches),
         cmocka_unit_test(test_healthz_has_a_code_for_every_state),
         cmocka_unit_test(test_ipqueuesz_shows_busy_queues_unless_all_are_wanted),
         cmocka_unit_test(test_views_without_meaning_here_answer_as_nats_does),
