@@ -140,7 +140,11 @@ zreq_view(struct zreq *z, struct api *a, struct reply *out, const char *view)
         return ST_OK;
     }
     const char *text = st == ST_OK ? NULL : err == NULL ? status_text(st) : err;
-    st = zreq_answer(z, out, "data", data, text);
+    if (st == ST_SYNTAX) {
+        st = answer_error(z, out, 400, text); /* an option of the wrong type */
+    } else {
+        st = zreq_answer(z, out, "data", data, text);
+    }
     mem_free(err);
     return st;
 }
@@ -245,7 +249,11 @@ answer_statz(struct zreq *z, struct api *a, struct reply *out)
         return ST_OK;
     }
     const char *text = st == ST_OK ? NULL : err == NULL ? status_text(st) : err;
-    st = zreq_answer(z, out, "data", data, text);
+    if (st == ST_SYNTAX) {
+        st = answer_error(z, out, 400, text); /* an option of the wrong type */
+    } else {
+        st = zreq_answer(z, out, "data", data, text);
+    }
     mem_free(err);
     return st;
 }
