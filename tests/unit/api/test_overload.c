@@ -66,7 +66,7 @@ run_work(struct api *a, struct api_request *r, struct reply *out)
     atomic_fetch_add(&runs[atoi(r->data)], 1);
     volatile unsigned x = 0;
     for (unsigned i = 0; i < 20000; i++) {
-        x += i;
+        x = x + i;
     }
     if (n % 16 == 0) {
         pthread_t t;
@@ -97,7 +97,7 @@ produce(void *arg)
         (void)snprintf(reply, sizeof(reply), "_INBOX.%d", i);
         (void)snprintf(data, sizeof(data), "%d", i);
         const struct api_endpoint *ep = i % 3 == 0 ? &info : &work;
-        uint64_t cid = (uint64_t)(i / 100 + 1);
+        uint64_t cid = (uint64_t)i / 100 + 1;
         struct api_message m =
             fakehost_request(2 + (unsigned)i % 5, cid, ep->subjects[0], reply, data);
         if (i % 7 == 0) {

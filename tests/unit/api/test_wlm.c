@@ -325,6 +325,28 @@ test_wlm_info_counters_add_up(void **state)
     json_decref(o);
 }
 
+/* One request, the n-th allocation of which fails. False: it had fewer. */
+static bool
+ask_with_fault(const char *subject, const char *data, long n)
+{
+    struct api_message m = fakehost_request(1, 99, subject, "_INBOX.op", data);
+    m.now = now.t;
+    long live = mem_live();
+    mem_fail_at(n);
+    api_receive(api, fakehost_endpoint(api, subject, true), &m);
+    (void)dispatch_step(api, APIQ_LANE_OPERATOR);
+    bool fired = mem_fail_fired() != 0;
+    mem_fail_at(-1);
+    struct fake_msg *f = fakehost_take(&host);
+    if (f == NULL) {
+        fail_msg("%s: no answer, fault %ld", subject, n);
+    }
+    fakehost_free(f);
+    assert_int_equal(books_open(api), 0);
+    assert_int_equal(mem_live(), live);
+    return fired;
+}
+
 static void
 test_wlm_each_endpoint_survives_each_single_fault_of_memory(void **state)
 {
@@ -351,21 +373,7 @@ test_wlm_each_endpoint_survives_each_single_fault_of_memory(void **state)
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
         bool fired = true;
         for (long n = 0; fired; n++) {
-            struct api_message m = fakehost_request(1, 99, asks[i][0], "_INBOX.op", asks[i][1]);
-            m.now = now.t;
-            long live = mem_live();
-            mem_fail_at(n);
-            api_receive(api, fakehost_endpoint(api, asks[i][0], true), &m);
-            (void)dispatch_step(api, APIQ_LANE_OPERATOR);
-            fired = mem_fail_fired() != 0;
-            mem_fail_at(-1);
-            struct fake_msg *f = fakehost_take(&host);
-            if (f == NULL) {
-                fail_msg("%s: no answer, fault %ld", asks[i][0], n);
-            }
-            fakehost_free(f);
-            assert_int_equal(books_open(api), 0);
-            assert_int_equal(mem_live(), live);
+            fired = ask_with_fault(asks[i][0], asks[i][1], n);
         }
     }
     json_set_alloc_funcs(malloc, free);
