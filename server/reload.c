@@ -30,7 +30,7 @@ reload_make_info(const struct server *s, const struct config *cfg, bool lame_duc
                              .xkey = s->xkey,
                              .port = s->port,
                              .headers = !cfg->no_header_support,
-                             .auth_required = auth_is_required(s->auth),
+                             .auth_required = auth_anonymous(s->auth) == NULL,
                              .jetstream = cfg->jetstream,
                              .lame_duck = lame_duck,
                              .max_payload = cfg->max_payload};

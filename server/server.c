@@ -5,12 +5,14 @@
  * Failure: a step logs one [FTL] line, and what had been started is undone. */
 #include "server/server.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -40,6 +42,23 @@ no_memory(void)
 {
     log_fatal("Error starting server: out of memory");
     return ST_NOMEM;
+}
+
+/* As nats-server says it: there is no log yet that could take the line. */
+static enum status
+begin_log(struct server *s)
+{
+    enum status st = start_log(s->config);
+    if (st == ST_NOMEM) {
+        return no_memory();
+    }
+    if (st != ST_OK) {
+        const char *why = strerror(errno);
+        fprintf(stderr, "error opening file: open %s: %c%s\n",
+                s->config->log_file != NULL ? s->config->log_file : "log",
+                tolower((unsigned char)why[0]), why + 1);
+    }
+    return st;
 }
 
 static enum status
@@ -223,16 +242,31 @@ end_monitor(struct server *s)
     api_close(s->api);
 }
 
+/* In the words of nats-server, which tools look for: those of the system in lower case. */
+static enum status
+listen_failed(const struct server *s, enum status st)
+{
+    const struct config *cfg = s->config;
+    const char *why = st == ST_IO ? strerror(errno) : status_text(st);
+    long long port = cfg->port < 0 ? 0 : cfg->port;
+    log_fatal("Error listening on port: %s:%lld, \"listen tcp %s:%lld: bind: %c%s\"", s->host, port,
+              s->host, port, tolower((unsigned char)why[0]), why + 1);
+    return st;
+}
+
 static enum status
 begin_listener(struct server *s)
 {
     const struct config *cfg = s->config;
     struct info *info = NULL;
+    if (cfg->port > UINT16_MAX) {
+        log_fatal("Error listening on port: %s:%lld, \"listen tcp: address %lld: invalid port\"",
+                  s->host, (long long)cfg->port, (long long)cfg->port);
+        return ST_INVAL;
+    }
     enum status st = listener_new(&s->listener, s, s->base, cfg->host, (int)cfg->port, &s->port);
     if (st != ST_OK) {
-        log_fatal("Error listening on port: %s:%lld, \"%s\"", s->host, (long long)cfg->port,
-                  st == ST_IO ? strerror(errno) : status_text(st));
-        return st;
+        return listen_failed(s, st);
     }
     /* The port is known only now; no client has come yet. */
     if (reload_make_info(s, cfg, false, &info) != ST_OK) {
@@ -255,13 +289,6 @@ end_listener(struct server *s)
 }
 
 static enum status
-file_failed(const char *what, const char *path)
-{
-    log_fatal("Error writing %s file %s: %s", what, path, strerror(errno));
-    return ST_IO;
-}
-
-static enum status
 begin_files(struct server *s)
 {
     const struct config *cfg = s->config;
@@ -271,11 +298,15 @@ begin_files(struct server *s)
                                    .monitor_host = http > 0 ? cfg->http_host : NULL,
                                    .monitor_port = http};
     if (cfg->pid_file != NULL && runfiles_write_pid(cfg->pid_file) != ST_OK) {
-        return file_failed("pid", cfg->pid_file);
+        const char *why = strerror(errno);
+        log_fatal("Could not write pidfile: open %s: %c%s", cfg->pid_file,
+                  tolower((unsigned char)why[0]), why + 1);
+        return ST_IO;
     }
     if (cfg->ports_file_dir != NULL &&
         runfiles_write_ports(cfg->ports_file_dir, program_invocation_name, &ports) != ST_OK) {
-        return file_failed("ports", cfg->ports_file_dir);
+        log_fatal("Error writing ports file (%s): %s", cfg->ports_file_dir, strerror(errno));
+        return ST_IO;
     }
     log_info("Server is ready");
     return ST_OK;
@@ -300,6 +331,12 @@ end_monitor_memory(struct server *s)
     monitor_free(s->monitor);
 }
 
+static void
+end_nothing(struct server *s)
+{
+    (void)s;
+}
+
 static enum status
 begin_nothing(struct server *s)
 {
@@ -313,11 +350,17 @@ static const struct step {
     enum status (*begin)(struct server *s);
     void (*end)(struct server *s);
 } steps[] = {
-    {begin_identity, end_identity},  {begin_base, end_base},
-    {begin_accounts, accounts_fini}, {begin_api, end_api},
-    {begin_hasher, end_hasher},      {begin_nothing, end_monitor_memory},
-    {begin_loops, end_loops},        {begin_monitor, end_monitor},
-    {begin_listener, end_listener},  {begin_files, end_files},
+    {begin_log, end_nothing},
+    {begin_identity, end_identity},
+    {begin_base, end_base},
+    {begin_accounts, accounts_fini},
+    {begin_api, end_api},
+    {begin_hasher, end_hasher},
+    {begin_nothing, end_monitor_memory},
+    {begin_loops, end_loops},
+    {begin_monitor, end_monitor},
+    {begin_listener, end_listener},
+    {begin_files, end_files},
 };
 enum { N_STEPS = sizeof steps / sizeof steps[0] };
 

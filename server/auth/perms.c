@@ -74,6 +74,8 @@ perms_new(struct perms **out, const struct config_perms *cfg)
         perms_free(p);
         return ST_NOMEM;
     }
+    /* Who may answer what he is asked may publish nothing else, but for what is allowed by name. */
+    p->pub_allow.set = p->pub_allow.set || p->responses;
     *out = p;
     return ST_OK;
 }

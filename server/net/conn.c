@@ -27,6 +27,7 @@
 #include "server/monitor/events.h"
 #include "server/net/conn_free.h"
 #include "server/net/conn_io.h"
+#include "server/net/conn_label.h"
 #include "server/net/conn_subs.h"
 #include "server/net/conn_timer.h"
 #include "server/net/loop.h"
@@ -298,8 +299,7 @@ conn_log(const struct conn *c, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    const char *open = strchr(c->host, ':') != NULL ? "[" : "";
-    const char *shut = open[0] != '\0' ? "]" : "";
-    log_write((enum log_level)level, "%s%s%s:%u - cid:%llu - %s", open, c->host, shut, c->port,
-              (unsigned long long)c->cid, text);
+    char label[CONN_LABEL_LEN];
+    conn_label(c, label);
+    log_write((enum log_level)level, "%s - %s", label, text);
 }

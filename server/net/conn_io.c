@@ -18,6 +18,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "server/conf/number.h"
 #include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
@@ -279,10 +280,11 @@ too_slow(struct conn *c)
             atomic_fetch_add(&c->account->slow_consumers, 1);
         }
         struct iovec iov[WRITE_IOVS];
+        char limit[NUMBER_DURATION_LEN];
         conn_log(c, LVL_INFO,
-                 "Slow Consumer Detected: WriteDeadline of %gs exceeded with %d chunks of %lld "
+                 "Slow Consumer Detected: WriteDeadline of %s exceeded with %d chunks of %lld "
                  "total bytes.",
-                 (double)l->cfg->write_deadline / (double)CLOCK_S,
+                 number_format_duration(l->cfg->write_deadline, limit),
                  outbuf_iov(&c->out, iov, WRITE_IOVS), (long long)c->out.pending);
     }
     conn_close(c, CLOSE_SLOW_DEADLINE);

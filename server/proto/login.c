@@ -112,16 +112,28 @@ struct pending_login {
     struct auth *auth;            /* ref */
 };
 
+/* NB: the user may have been taken from a snapshot that a reload has replaced meanwhile. */
+static void
+finish_hashed(struct conn *c, struct pending_login *p)
+{
+    auth_unref(c->auth);
+    c->auth = auth_ref(p->auth);
+    bool ok = p->job.matches && login_as(c, p->user);
+    if (ok && c->auth != c->loop->auth) {
+        login_reload(c);
+    }
+    if (!c->closed) {
+        p->done(c, ok);
+    }
+}
+
 static void
 on_hashed(struct loop *l, struct hasher_job *job)
 {
     struct pending_login *p = (struct pending_login *)(void *)job;
     struct conn *c = loop_find(l, job->cid);
     if (c != NULL) {
-        bool ok = job->matches && login_as(c, p->user);
-        if (!c->closed) {
-            p->done(c, ok);
-        }
+        finish_hashed(c, p);
         conn_resume(c, PAUSE_AUTH);
     }
     auth_unref(p->auth);
@@ -130,14 +142,14 @@ on_hashed(struct loop *l, struct hasher_job *job)
 }
 
 static enum status
-hash_later(struct conn *c, const struct auth_user *user, const char *given,
+hash_later(struct conn *c, const struct auth_user *user, const char *stored, const char *given,
            void (*done)(struct conn *c, bool ok))
 {
     struct pending_login *p = mem_alloc(sizeof *p);
     if (p == NULL) {
         return ST_NOMEM;
     }
-    enum status st = hasher_job_init(&p->job, c->loop, c->cid, user->password, given);
+    enum status st = hasher_job_init(&p->job, c->loop, c->cid, stored, given);
     if (st != ST_OK) {
         mem_free(p);
         return st;
@@ -169,7 +181,7 @@ login_check(struct conn *c, const struct auth_creds *creds, void (*done)(struct 
     }
     bool found = auth_find(c->auth, creds, &user, &stored, &given) && may_stand(user);
     if (found && stored != NULL && auth_is_bcrypt(stored)) {
-        if (hash_later(c, user, given, done) != ST_OK) {
+        if (hash_later(c, user, stored, given, done) != ST_OK) {
             conn_log(c, LVL_WARN, "cannot check the password now: too many are being checked");
             done(c, false);
         }

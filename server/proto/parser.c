@@ -15,7 +15,7 @@ struct verb {
 static const struct verb verbs[] = {
     {"PUB", 3, OP_PUB, true},          {"HPUB", 4, OP_HPUB, true},  {"SUB", 3, OP_SUB, true},
     {"UNSUB", 5, OP_UNSUB, true},      {"PING", 4, OP_PING, false}, {"PONG", 4, OP_PONG, false},
-    {"CONNECT", 7, OP_CONNECT, false}, {"INFO", 4, OP_INFO, true},  {"+OK", 3, OP_PLUS_OK, false},
+    {"CONNECT", 7, OP_CONNECT, false}, {"INFO", 4, OP_INFO, false},  {"+OK", 3, OP_PLUS_OK, false},
     {"-ERR", 4, OP_MINUS_ERR, true},
 };
 

@@ -93,7 +93,7 @@ take_fields(struct connect *k, json_t *root)
 {
     const char *key;
     json_t *value;
-    bool ok = json_is_object(root);
+    bool ok = json_is_object(root) || json_is_null(root);
     json_object_foreach(root, key, value)
     {
         for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
@@ -167,7 +167,7 @@ verb_connect(struct conn *c, const struct op *op)
                         .headers = c->headers,
                         .no_responders = c->no_responders};
     json_error_t err;
-    json_t *root = json_loadb(op->arg, op->arg_len, 0, &err);
+    json_t *root = json_loadb(op->arg, op->arg_len, JSON_DECODE_ANY, &err);
     if (root == NULL || !take_fields(&k, root)) {
         conn_log(c, LVL_ERROR, "CONNECT: %s", root == NULL ? err.text : "wrong type of a field");
         json_decref(root);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
@@ -22,12 +23,19 @@ send_ok(struct conn *c)
     }
 }
 
+/* The server's own queue group. */
+static bool
+is_reserved_queue(const struct op *op)
+{
+    return op->reply_len == 5 && memcmp(op->reply, "_sys_", 5) == 0;
+}
+
 static bool
 may_subscribe(struct conn *c, const struct op *op)
 {
     char text[1024];
-    if (perms_may_subscribe(c->user->perms, op->subject, op->subject_len, op->reply,
-                            op->reply_len)) {
+    if (!is_reserved_queue(op) && perms_may_subscribe(c->user->perms, op->subject, op->subject_len,
+                                                      op->reply, op->reply_len)) {
         return true;
     }
     if (op->reply != NULL) {
@@ -39,8 +47,10 @@ may_subscribe(struct conn *c, const struct op *op)
                  (int)op->subject_len, op->subject);
     }
     conn_send_err(c, text);
-    conn_log(c, LVL_ERROR, "Subscription Violation - Subject \"%.*s\", SID %.*s",
-             (int)op->subject_len, op->subject, (int)op->sid_len, op->sid);
+    conn_log(c, LVL_ERROR, "Subscription Violation - Subject \"%.*s\", %s%.*s%sSID %.*s",
+             (int)op->subject_len, op->subject, op->reply != NULL ? "Queue: \"" : "",
+             (int)op->reply_len, op->reply != NULL ? op->reply : "",
+             op->reply != NULL ? "\", " : "", (int)op->sid_len, op->sid);
     return false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/proto/verbs.h"
 
+#include <jansson.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,17 @@ verbs_may_begin(struct conn *c, char first)
     return login_as(c, user);
 }
 
+/* Only servers have use for it, but it must be well formed. */
+static void
+check_info(struct conn *c, const struct op *op)
+{
+    json_t *root = json_loadb(op->arg, op->arg_len, JSON_DECODE_ANY, NULL);
+    if (root == NULL) {
+        conn_close(c, CLOSE_PROTOCOL);
+    }
+    json_decref(root);
+}
+
 void
 verbs_run(struct conn *c, const struct op *op, struct block *backing)
 {
@@ -96,6 +108,8 @@ verbs_run(struct conn *c, const struct op *op, struct block *backing)
         conn_close(c, CLOSE_PARSE);
         break;
     case OP_INFO:
+        check_info(c, op);
+        break;
     case OP_PLUS_OK:
         break;
     }
@@ -118,11 +132,33 @@ log_snippet(const struct conn *c, const char *what, const char *s, size_t len)
     conn_log(c, LVL_ERROR, "%s: \"%s\"", what, text);
 }
 
+static const char *
+parse_error_text(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_PUB:
+        return "processPub Parse Error";
+    case OP_HPUB:
+        return "processHeaderPub Parse Error";
+    case OP_SUB:
+        return "processSub Parse Error";
+    case OP_UNSUB:
+        return "processUnsub Parse Error";
+    case OP_CONNECT:
+    case OP_PING:
+    case OP_PONG:
+    case OP_INFO:
+    case OP_PLUS_OK:
+    case OP_MINUS_ERR:
+        break;
+    }
+    return "Parse Error";
+}
+
 void
 verbs_parse_error(struct conn *c, enum parse_result r, const struct op *op, const char *buf,
                   size_t len)
 {
-    char text[96];
     switch (r) {
     case PARSE_ERR_UNKNOWN:
         log_snippet(c, "Client parser ERROR, unknown protocol operation", buf, len);
@@ -130,8 +166,7 @@ verbs_parse_error(struct conn *c, enum parse_result r, const struct op *op, cons
         conn_close(c, CLOSE_PROTOCOL);
         break;
     case PARSE_ERR_ARGS:
-        snprintf(text, sizeof text, "process %s Parse Error", op_name(op->kind));
-        log_snippet(c, text, op->arg, op->arg_len);
+        log_snippet(c, parse_error_text(op->kind), op->arg, op->arg_len);
         conn_close(c, CLOSE_PROTOCOL);
         break;
     case PARSE_ERR_CONTROL_LINE:
