@@ -113,7 +113,7 @@ run: ## Install what is missing, build, start the server on 4222 and the monitor
 	@scripts/run $(ARGS)
 
 test: ## Install what is missing, build, run every test
-	@scripts/deps build test
+	@scripts/deps build run test
 	@scripts/go-tools build/go/bin
 	@+$(MAKE) --no-print-directory -j$(JOBS) all build-tests
 	@+$(MAKE) --no-print-directory check
