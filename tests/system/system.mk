@@ -3,8 +3,8 @@
 SUITES       += system
 ASAN_SUITES  += system
 TSAN_SUITES  += system
-SUITE_system  = tests/system/check $(or $(SERVER_BIN),$(SLUICE))
-NEEDS_system  = $(if $(SERVER_BIN),,$(SLUICE))
+SUITE_system  = tests/system/check $(or $(SERVER_BIN),$(SLUICE) $(TESTING))
+NEEDS_system  = $(if $(SERVER_BIN),,$(SLUICE) $(TESTING))
 
 # Everything at once, under the sanitizers and in the release build; each ends with a clean exit.
 SECONDS ?= 60
