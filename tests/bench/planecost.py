@@ -13,15 +13,18 @@ SUBJECT = SluicePlane.subject
 
 def paired_limits(binary, quick):
     """S13: two servers, one with the limits, levels and deadlines of the plane and one without,
-    take the same load at half of capacity in short turns; medians over the pairs."""
-    on = "api { workers: 2 }\n"
-    off = "api { workers: 2, limits: false }\n"
-    payload = '{"us":0}'
+    take the same load at half of capacity in short turns; medians over the pairs. The bar is for a
+    call that computes for 100 us; what costs nothing shows the plane alone."""
+    return {us: pairs_of(binary, '{"spin_us":%d}' % us, quick) for us in (100, 0)}
+
+
+def pairs_of(binary, payload, quick):
     pairs = []
-    with Server(binary, on) as a, Server(binary, off) as b:
+    with Server(binary, "api { workers: 2 }\n") as a, \
+            Server(binary, "api { workers: 2, limits: false }\n") as b:
         c = min(loadgen("closed", s, subject=SUBJECT, payload=payload, conns=8, inflight=16,
                         rate="max", seconds=1)["rate"] for s in (a, b))
-        for i in range(3 if quick else 15):
+        for i in range(3 if quick else 12):
             got = {}
             for name, s in ((("on", a), ("off", b)) if i % 2 else (("off", b), ("on", a))):
                 got[name] = loadgen("overload", s, subject=SUBJECT, payload=payload,
@@ -29,15 +32,15 @@ def paired_limits(binary, quick):
                                     late_wait=0.2)
             pairs.append(got)
 
-    def ratio(f):
-        return statistics.median(f(p["on"]) / f(p["off"]) for p in pairs)
+    def ratios(f):
+        return sorted(f(p["on"]) / f(p["off"]) for p in pairs)
 
-    return {"c": c, "pairs": len(pairs),
-            "cpu": ratio(lambda o: o["server_cpu_s_per_million"]),
-            "p99": ratio(lambda o: o["latency"]["p99_ms"]),
-            "goodput": ratio(lambda o: o["goodput"]),
-            "cpu_us": statistics.median(p["on"]["server_cpu_s_per_million"] for p in pairs),
-            "success": min(p["on"]["success"] for p in pairs)}
+    cpu = ratios(lambda o: o["server_cpu_s_per_million"])
+    return {"c": c, "pairs": len(pairs), "cpu": statistics.median(cpu),
+            "cpu_quartiles": [cpu[len(cpu) // 4], cpu[(3 * len(cpu)) // 4]],
+            "p99": statistics.median(ratios(lambda o: o["latency"]["p99_ms"])),
+            "goodput": statistics.median(ratios(lambda o: o["goodput"])),
+            "cpu_us": statistics.median(p["on"]["server_cpu_s_per_million"] for p in pairs)}
 
 
 def cheap_calls(binary, quick):

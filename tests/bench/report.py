@@ -93,11 +93,16 @@ def overload_lines(results, peer, c):
                 yield f"    {error}"
 
 
-def pair_lines(pair):
-    yield (f"S13: {pair['pairs']} pairs at 0.5 C of a call that costs nothing "
-           f"(C = {number(pair['c'])}/s), limits on / off: CPU per request {pair['cpu']:.3f} "
-           f"(bar <= 1.02: {'pass' if pair['cpu'] <= 1.02 else 'MISS'}), p99 {pair['p99']:.3f}, "
-           f"goodput {pair['goodput']:.3f}; {pair['cpu_us']:.2f} us of CPU per request")
+def pair_lines(paired):
+    for us, p in paired.items():
+        bar = ""
+        if us > 0:
+            bar = " (bar <= 1.02: " + ("pass" if p["cpu"] <= 1.02 else "MISS") + ")"
+        low, high = p["cpu_quartiles"]
+        yield (f"S13: a call of {us} us of CPU at 0.5 C (C = {number(p['c'])}/s), {p['pairs']} "
+               f"pairs, limits on / off: CPU per request {p['cpu']:.3f}{bar}, quartiles {low:.3f} "
+               f"and {high:.3f}; p99 {p['p99']:.3f}; goodput {p['goodput']:.3f}; "
+               f"{p['cpu_us']:.1f} us of CPU each")
 
 
 def cheap_lines(cheap):
