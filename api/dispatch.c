@@ -19,6 +19,9 @@
 #include "queue/apiq_view.h"
 #include "server/base/assert.h"
 
+/* Whether the reply still has a reader is not worth a look-up where the request hardly waited. */
+#define WATCH_WAIT CLOCK_MS
+
 static bool
 is_system_family(const struct api_endpoint *ep)
 {
@@ -201,7 +204,8 @@ run_item(struct apiq_item *it, unsigned worker, void *arg)
     struct api *a = arg;
     struct api_request *r = request_of(it);
     (void)worker;
-    if (r->watch && !a->host->has_interest(a->host->ctx, r->origin.account, r->reply)) {
+    if (r->watch && it->pulled_ns - it->pushed_ns >= WATCH_WAIT &&
+        !a->host->has_interest(a->host->ctx, r->origin.account, r->reply)) {
         ledger_end(a->ledger, &r->ticket, END_NO_INTEREST);
         return ST_OK;
     }

@@ -128,7 +128,7 @@ receive(struct ledger *l, const struct api_origin *from, enum apiq_level level, 
     struct ledger_account *a = account_get(l, from);
     a->counts.received++;
     l->sum.level[level].received++;
-    rate_add(&l->arrivals, 1, now);
+    rate_add(&l->arrivals, 1, now, RATE_NOW);
     return a;
 }
 
@@ -163,7 +163,7 @@ ledger_admit(struct ledger *l, struct ledger_ticket *t, const struct api_origin 
     t->who = who_get(l->who, from->account_key, from->account_name, ep, now);
     t->level = level;
     t->place = TICKET_QUEUED;
-    rate_add(&t->who->arrivals, 1, now);
+    rate_add(&t->who->arrivals, 1, now, RATE_RECENT);
     t->who->waiting++;
     t->account->counts.queued++;
     l->sum.level[level].queued++;
@@ -179,7 +179,7 @@ ledger_refused(struct ledger *l, const struct api_origin *from, const struct api
     pthread_mutex_lock(&l->lock);
     struct ledger_account *a = receive(l, from, level, now);
     struct who_pair *w = who_get(l->who, from->account_key, from->account_name, ep, now);
-    rate_add(&w->arrivals, 1, now);
+    rate_add(&w->arrivals, 1, now, RATE_RECENT);
     count_end(l, a, level, e);
     pthread_mutex_unlock(&l->lock);
 }
@@ -204,8 +204,8 @@ ledger_start(struct ledger *l, struct ledger_ticket *t)
 static void
 worked(struct ledger *l, struct ledger_ticket *t, int64_t now)
 {
-    rate_add(&t->who->worker_ns, (double)(now - t->started), now);
-    rate_add(&l->worker_ns, (double)(now - t->started), now);
+    rate_add(&t->who->worker_ns, (double)(now - t->started), now, RATE_RECENT);
+    rate_add(&l->worker_ns, (double)(now - t->started), now, RATE_NOW);
 }
 
 void
@@ -243,7 +243,7 @@ ledger_end(struct ledger *l, struct ledger_ticket *t, enum ledger_end e)
         t->who->running--;
         t->account->counts.running--;
         l->sum.level[t->level].running--;
-        rate_add(&l->completions, 1, now);
+        rate_add(&l->completions, 1, now, RATE_NOW);
         if (t->place == TICKET_PENDING) {
             l->sum.pending--;
         } else {
@@ -281,9 +281,9 @@ ledger_read(struct ledger *l, struct ledger_snapshot *out)
     pthread_mutex_lock(&l->lock);
     *out = l->sum;
     out->now = now;
-    out->arrivals = rate_per_sec(&l->arrivals, now);
-    out->completions = rate_per_sec(&l->completions, now);
-    out->worker_ns = rate_per_sec(&l->worker_ns, now);
+    out->arrivals = rate_per_sec(&l->arrivals, now, RATE_NOW);
+    out->completions = rate_per_sec(&l->completions, now, RATE_NOW);
+    out->worker_ns = rate_per_sec(&l->worker_ns, now, RATE_NOW);
     pthread_mutex_unlock(&l->lock);
 }
 

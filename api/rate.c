@@ -4,33 +4,33 @@
 #include <math.h>
 
 /* Fading in steps keeps exp2 off the path of every request; within a step nothing is lost. */
-#define STEP (RATE_HALF_LIFE / 100)
+#define STEPS 100
 
 static double
-faded(const struct rate *r, int64_t now)
+faded(const struct rate *r, int64_t now, int64_t half_life)
 {
     int64_t dt = now - r->at;
-    return dt < STEP ? r->sum : r->sum * exp2(-(double)dt / (double)RATE_HALF_LIFE);
+    return dt < half_life / STEPS ? r->sum : r->sum * exp2(-(double)dt / (double)half_life);
 }
 
 void
-rate_add(struct rate *r, double x, int64_t now)
+rate_add(struct rate *r, double x, int64_t now, int64_t half_life)
 {
-    if (now - r->at >= STEP) {
-        r->sum = faded(r, now);
+    if (now - r->at >= half_life / STEPS) {
+        r->sum = faded(r, now, half_life);
         r->at = now;
     }
     r->sum += x;
 }
 
 double
-rate_sum(const struct rate *r, int64_t now)
+rate_sum(const struct rate *r, int64_t now, int64_t half_life)
 {
-    return faded(r, now);
+    return faded(r, now, half_life);
 }
 
 double
-rate_per_sec(const struct rate *r, int64_t now)
+rate_per_sec(const struct rate *r, int64_t now, int64_t half_life)
 {
-    return faded(r, now) * M_LN2 / ((double)RATE_HALF_LIFE / 1e9);
+    return faded(r, now, half_life) * M_LN2 / ((double)half_life / 1e9);
 }

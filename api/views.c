@@ -166,8 +166,8 @@ top(struct api *a, enum who_order order)
         json_t *o = json_object();
         jobj_str(&o, "account", v[i].account);
         jobj_str(&o, "class", v[i].ep == NULL ? "" : v[i].ep->subjects[0]);
-        jobj_real(&o, "arrivals_per_sec", rate_per_sec(&v[i].arrivals, now));
-        jobj_real(&o, "workers", rate_per_sec(&v[i].worker_ns, now) / 1e9);
+        jobj_real(&o, "arrivals_per_sec", rate_per_sec(&v[i].arrivals, now, RATE_RECENT));
+        jobj_real(&o, "workers", rate_per_sec(&v[i].worker_ns, now, RATE_RECENT) / 1e9);
         jobj_int(&o, "waiting", v[i].waiting);
         jobj_int(&o, "running", v[i].running);
         jarr_add(&list, o);

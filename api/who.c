@@ -75,7 +75,8 @@ place(struct who *w, int64_t now)
     for (unsigned i = 0; i < SAMPLES; i++) {
         struct who_pair *p = &w->pair[next_random(w) % WHO_MAX];
         if (p->waiting == 0 && p->running == 0 &&
-            (best == NULL || rate_sum(&p->arrivals, now) < rate_sum(&best->arrivals, now))) {
+            (best == NULL || rate_sum(&p->arrivals, now, RATE_RECENT) <
+                                 rate_sum(&best->arrivals, now, RATE_RECENT))) {
             best = p;
         }
     }
@@ -111,9 +112,9 @@ weight(const struct who_pair *p, enum who_order order, int64_t now)
 {
     switch (order) {
     case WHO_ARRIVALS:
-        return rate_sum(&p->arrivals, now);
+        return rate_sum(&p->arrivals, now, RATE_RECENT);
     case WHO_WORKERS:
-        return rate_sum(&p->worker_ns, now);
+        return rate_sum(&p->worker_ns, now, RATE_RECENT);
     case WHO_WAITING:
     case WHO_ORDERS:
     default:

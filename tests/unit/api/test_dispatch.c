@@ -339,11 +339,26 @@ test_dispatch_a_closed_connection_cancels_what_waits_for_it_alone(void **state)
 }
 
 static void
+test_dispatch_what_was_cancelled_does_not_count_against_the_limit(void **state)
+{
+    (void)state;
+    update(limit_2);
+    send(&note, 2, 7, "a");
+    send(&note, 2, 8, "b");
+    api_conn_closed(api, 7);
+    send(&note, 2, 9, "c");
+    expect_silence();
+    step_all();
+    assert_string_equal(ran, "bc");
+}
+
+static void
 test_dispatch_a_reply_that_lost_its_reader_is_not_worked_for(void **state)
 {
     (void)state;
     send(&note, 2, 7, "a");
     host.nobody_listens = true;
+    clock_fake_advance(&now, 10 * CLOCK_MS);
     step_all();
     assert_string_equal(ran, "");
     assert_int_equal(books_ended(api, LEDGER_CANCELLED), 1);
@@ -363,6 +378,7 @@ test_dispatch_only_clients_replies_that_had_a_reader_are_watched(void **state)
     m.now = now.t;
     api_receive(api, &note, &m);
     host.nobody_listens = true;
+    clock_fake_advance(&now, 10 * CLOCK_MS);
     api_conn_closed(api, 0);
     step_all();
     assert_string_equal(ran, "abc");
@@ -603,6 +619,7 @@ main(void)
         T(test_dispatch_a_deadline_that_is_none_is_refused_by_name),
         T(test_dispatch_without_a_reply_nothing_expires_and_nothing_is_told),
         T(test_dispatch_a_closed_connection_cancels_what_waits_for_it_alone),
+        T(test_dispatch_what_was_cancelled_does_not_count_against_the_limit),
         T(test_dispatch_a_reply_that_lost_its_reader_is_not_worked_for),
         T(test_dispatch_only_clients_replies_that_had_a_reader_are_watched),
         T(test_dispatch_one_connections_requests_for_one_stream_keep_their_order),

@@ -2,6 +2,7 @@
 /* The plane with its threads under more than it can serve: every request ends in one way and is
  * told once, the counters add up whenever they are read, nobody is stuck behind anybody. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,7 @@ produce(void *arg)
 }
 
 static atomic_bool over;
+static atomic_uint cancels;
 
 static void *
 watch(void *arg)
@@ -146,6 +148,26 @@ disturb(void *arg)
     return NULL;
 }
 
+/* An operator cancels what waits, again and again. */
+static void *
+cancel(void *arg)
+{
+    (void)arg;
+    const char *subject = "$WLM.API.REQUEST.CANCEL";
+    const struct api_endpoint *ep = fakehost_endpoint(api, subject, true);
+    while (!atomic_load(&over)) {
+        struct api_message m = fakehost_request(1, 0, subject, "", "{\"level\":\"info\"}");
+        m.origin.is_client = false;
+        api_receive(api, ep, &m);
+        atomic_fetch_add(&cancels, 1);
+        /* Not to be limited: this is not about the operators' queue. */
+        while (books_level(api, APIQ_OPERATOR).queued > 10) {
+            (void)sched_yield();
+        }
+    }
+    return NULL;
+}
+
 static void
 test_overload_every_request_ends_once_and_the_books_add_up(void **state)
 {
@@ -153,12 +175,14 @@ test_overload_every_request_ends_once_and_the_books_add_up(void **state)
     pthread_t p[PRODUCERS];
     pthread_t w;
     pthread_t d;
+    pthread_t k;
     struct api_opts opts = fakehost_opts(2);
     fakehost_init(&host);
     host.on_message = on_message;
     assert_int_equal(api_new(&api, &host.host, &opts, &clock_real), ST_OK);
     assert_int_equal(pthread_create(&w, NULL, watch, NULL), 0);
     assert_int_equal(pthread_create(&d, NULL, disturb, NULL), 0);
+    assert_int_equal(pthread_create(&k, NULL, cancel, NULL), 0);
     for (int i = 0; i < PRODUCERS; i++) {
         assert_int_equal(pthread_create(&p[i], NULL, produce, (void *)(intptr_t)i), 0);
     }
@@ -168,11 +192,13 @@ test_overload_every_request_ends_once_and_the_books_add_up(void **state)
     atomic_store(&over, true);
     (void)pthread_join(w, NULL);
     (void)pthread_join(d, NULL);
+    (void)pthread_join(k, NULL);
     api_close(api);
 
     books_check(api);
     struct ledger_counts c = books_sum(api);
-    assert_int_equal(c.received, ALL);
+    assert_int_equal(c.received, ALL + cancels);
+    c.ended[LEDGER_ANSWERED] -= books_level(api, APIQ_OPERATOR).ended[LEDGER_ANSWERED];
     assert_int_equal(c.queued + c.running, 0);
     uint64_t n_told = 0;
     uint64_t n_ran = 0;
@@ -192,6 +218,62 @@ test_overload_every_request_ends_once_and_the_books_add_up(void **state)
     ledger_read(api->ledger, &s);
     assert_int_equal(n_told + s.by_end[END_DISCONNECT], ALL);
     assert_true(c.ended[LEDGER_EVICTED] > 0);
+    api_free(api);
+    fakehost_fini(&host);
+}
+
+/* Each connection's requests for one stream, by several workers, newest first. */
+#define KEYS    16
+#define PER_KEY 500
+static atomic_int next_of[KEYS];
+static atomic_bool busy_of[KEYS];
+
+static enum status
+run_in_order(struct api *a, struct api_request *r, struct reply *out)
+{
+    (void)a;
+    int key = atoi(r->data);
+    int n = atoi(strchr(r->data, ' '));
+    assert_false(atomic_exchange(&busy_of[key], true));
+    assert_int_equal(atomic_fetch_add(&next_of[key], 1), n);
+    (void)sched_yield();
+    atomic_store(&busy_of[key], false);
+    buf_puts(&out->body, "{}");
+    return ST_OK;
+}
+
+static const struct api_endpoint in_order = {.name = "in_order",
+                                             .subjects = {"$JS.API.STREAM.*.*"},
+                                             .level = APIQ_NORMAL,
+                                             .order_token = 5,
+                                             .run = run_in_order};
+
+static void
+test_overload_pipelined_requests_for_one_stream_keep_their_order(void **state)
+{
+    (void)state;
+    struct api_opts opts = fakehost_opts(16);
+    opts.discipline = API_LIFO;
+    opts.request_deadline = 0;
+    fakehost_init(&host);
+    assert_int_equal(api_new(&api, &host.host, &opts, &clock_real), ST_OK);
+    for (int n = 0; n < PER_KEY; n++) {
+        for (int key = 0; key < KEYS; key++) {
+            char subject[64];
+            char data[32];
+            (void)snprintf(subject, sizeof(subject), "$JS.API.STREAM.%s.S%d",
+                           n % 2 == 0 ? "CREATE" : "DELETE", key % 2);
+            (void)snprintf(data, sizeof(data), "%d %d", key, n);
+            struct api_message m =
+                fakehost_request(2, (uint64_t)key / 2 + 1, subject, "_INBOX.1", data);
+            api_receive(api, &in_order, &m);
+        }
+    }
+    fakehost_wait(&host, KEYS * PER_KEY);
+    for (int key = 0; key < KEYS; key++) {
+        assert_int_equal(next_of[key], PER_KEY);
+    }
+    api_close(api);
     api_free(api);
     fakehost_fini(&host);
 }
@@ -317,6 +399,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overload_every_request_ends_once_and_the_books_add_up),
+        cmocka_unit_test(test_overload_pipelined_requests_for_one_stream_keep_their_order),
         cmocka_unit_test(test_overload_other_levels_and_the_operator_pass_stuck_workers),
         cmocka_unit_test(test_overload_no_wakeup_is_lost_with_one_worker),
     };

@@ -29,9 +29,10 @@ test_who_heavy_pairs_stay_among_thousands_of_light_ones(void **state)
     int64_t now = CLOCK_S;
     for (uint64_t i = 0; i < 100000; i++) {
         now += CLOCK_MS / 10;
-        rate_add(&who_get(w, 1000 + i, "light", ep(0), now)->arrivals, 1, now);
+        rate_add(&who_get(w, 1000 + i, "light", ep(0), now)->arrivals, 1, now, RATE_RECENT);
         if (i % 50 == 0) {
-            rate_add(&who_get(w, 1 + i / 50 % 5, "heavy", ep(1), now)->arrivals, 1, now);
+            rate_add(&who_get(w, 1 + i / 50 % 5, "heavy", ep(1), now)->arrivals, 1, now,
+                     RATE_RECENT);
         }
     }
     struct who_pair top[5];
@@ -69,8 +70,8 @@ test_who_top_is_sorted_and_forgets_what_is_long_past(void **state)
     struct who *w = make();
     for (uint64_t i = 1; i <= 20; i++) {
         struct who_pair *p = who_get(w, i, "a", ep((int)i % 4), CLOCK_S);
-        rate_add(&p->arrivals, (double)i, CLOCK_S);
-        rate_add(&p->worker_ns, 1e6 * (double)(21 - i), CLOCK_S);
+        rate_add(&p->arrivals, (double)i, CLOCK_S, RATE_RECENT);
+        rate_add(&p->worker_ns, 1e6 * (double)(21 - i), CLOCK_S, RATE_RECENT);
         p->waiting = i % 3;
     }
     struct who_pair top[20];
@@ -95,11 +96,11 @@ test_who_a_steady_rate_is_told_a_second(void **state)
     int64_t now = 0;
     for (int i = 0; i < 100 * 200; i++) {
         now += CLOCK_S / 200;
-        rate_add(&r, 1, now);
+        rate_add(&r, 1, now, RATE_RECENT);
     }
-    double v = rate_per_sec(&r, now);
+    double v = rate_per_sec(&r, now, RATE_RECENT);
     assert_true(v > 190 && v < 210);
-    double later = rate_per_sec(&r, now + RATE_HALF_LIFE);
+    double later = rate_per_sec(&r, now + RATE_RECENT, RATE_RECENT);
     assert_true(later > v * 0.48 && later < v * 0.52);
 }
 
