@@ -59,7 +59,7 @@ const struct option options[] = {
      .doc = "Address that clients are told to use for this server"},
     {.name = "ports_file_dir", .flags = "ports_file_dir", .arg = "<dir>", .group = GROUP_SERVER,
      .type = OPT_STRING, .bits = LIVE, FIELD(ports_file_dir),
-     .doc = "Folder for a file <program>_<pid>.ports that lists what is listened on"},
+     .doc = "Folder for a file PROGRAM_PID.ports that lists what is listened on"},
     {.name = "http_base_path", .type = OPT_STRING, FIELD(http_base_path), .sdef = "/",
      .reload_name = "HTTPBasePath", .doc = "Path in front of all pages of the HTTP monitor"},
     {.name = "io_threads", .type = OPT_INT, FIELD(io_threads), .min = 0, .max = 64,
