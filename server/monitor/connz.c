@@ -101,7 +101,7 @@ put_subs(struct jput *p, json_t *o, const struct conn_info *c, const struct wish
     json_t *arr = jput_arr(p, o, w->detail ? "subscriptions_list_detail" : "subscriptions_list");
     for (size_t i = 0; i < c->n_subs; i++) {
         if (w->detail) {
-            subdetail_add(p, arr, &c->subs[i], false);
+            subdetail_add(p, arr, &c->subs[i], c->stop_wall != 0);
         } else {
             jput_add_str(p, arr, c->subs[i].subject);
         }

@@ -21,6 +21,13 @@ begin_event(struct jput *p, struct server *s, const char *type, int64_t wall)
     return o;
 }
 
+/* Until it has authenticated, a client belongs to the global account. */
+static const char *
+account_of(const struct conn_info *ci)
+{
+    return ci->account != NULL && ci->account[0] != '\0' ? ci->account : "$G";
+}
+
 /* stop: 0, or when it ended. */
 static void
 put_client(struct jput *p, json_t *event, const struct conn_info *ci, int64_t stop)
@@ -29,7 +36,7 @@ put_client(struct jput *p, json_t *event, const struct conn_info *ci, int64_t st
     jput_time(p, o, "start", ci->start_wall);
     jput_str_opt(p, o, "host", ci->host);
     jput_int_opt(p, o, "id", (int64_t)ci->cid);
-    jput_str(p, o, "acc", ci->account != NULL && ci->account[0] != '\0' ? ci->account : "N/A");
+    jput_str(p, o, "acc", account_of(ci));
     jput_str_opt(p, o, "user", ci->user);
     jput_str_opt(p, o, "name", ci->name);
     jput_str_opt(p, o, "lang", ci->lang);
@@ -38,7 +45,7 @@ put_client(struct jput *p, json_t *event, const struct conn_info *ci, int64_t st
         jput_int_opt(p, o, "rtt", ci->rtt);
         jput_time(p, o, "stop", stop);
     }
-    jput_str_opt(p, o, "name_tag", ci->account);
+    jput_str(p, o, "name_tag", account_of(ci));
     jput_str_opt(p, o, "kind", ci->kind);
     jput_str_opt(p, o, "client_type", ci->type);
 }
@@ -78,9 +85,9 @@ publish_end(struct server *s, const struct sysevent *e, const struct conn_info *
 void
 events_connect(struct server *s, const struct conn_info *ci)
 {
-    monitor_account_changed(server_monitor(s), ci->account);
+    monitor_account_changed(server_monitor(s), account_of(ci));
     struct sysevent e;
-    if (!sysevent_is_wanted(&e, s, "$SYS.ACCOUNT.", ci->account, ".CONNECT")) {
+    if (!sysevent_is_wanted(&e, s, "$SYS.ACCOUNT.", account_of(ci), ".CONNECT")) {
         return;
     }
     struct jput p = {0};
@@ -92,9 +99,9 @@ events_connect(struct server *s, const struct conn_info *ci)
 void
 events_disconnect(struct server *s, const struct conn_info *ci)
 {
-    monitor_account_changed(server_monitor(s), ci->account);
+    monitor_account_changed(server_monitor(s), account_of(ci));
     struct sysevent e;
-    if (sysevent_is_wanted(&e, s, "$SYS.ACCOUNT.", ci->account, ".DISCONNECT")) {
+    if (sysevent_is_wanted(&e, s, "$SYS.ACCOUNT.", account_of(ci), ".DISCONNECT")) {
         publish_end(s, &e, ci);
     }
 }

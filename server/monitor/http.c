@@ -115,17 +115,17 @@ add_to_body(const char *data, size_t n, void *arg)
 
 /* Takes j, a new reference; NULL: out of memory. */
 static void
-send_json(struct evhttp_request *req, int code, json_t *j, int indent)
+send_json(struct evhttp_request *req, int code, json_t *j, const struct route *r)
 {
     struct evbuffer *body = evbuffer_new();
     size_t flags =
-        JSON_REAL_PRECISION(15) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
+        JSON_REAL_PRECISION(15) | (r->indent > 0 ? JSON_INDENT((size_t)r->indent) : JSON_COMPACT);
     if (j == NULL || body == NULL || json_dump_callback(j, add_to_body, body, flags) != 0) {
         send_text(req, 503, TEXT_PLAIN, status_text(ST_NOMEM));
     } else {
         evhttp_add_header(evhttp_request_get_output_headers(req), "Access-Control-Allow-Origin",
                           "*");
-        finish(req, code, "application/json", body);
+        finish(req, code, r->type != NULL ? r->type : "application/json", body);
     }
     json_decref(j);
     if (body != NULL) {
@@ -178,7 +178,7 @@ serve_view(struct http *h, struct evhttp_request *req, const struct route *r)
         return;
     }
     int code = r->kind == ROUTE_HEALTH ? take_health_code(j) : 200;
-    send_json(req, code, j, r->indent);
+    send_json(req, code, j, r);
 }
 
 static void
@@ -200,7 +200,7 @@ serve(struct http *h, struct evhttp_request *req, const struct route *r)
         if (api == NULL) {
             send_text(req, 503, TEXT_PLAIN, "the API plane is not running");
         } else {
-            send_json(req, 200, api_apiz(api), r->indent);
+            send_json(req, 200, api_apiz(api), r);
         }
         break;
     case ROUTE_METRICS:

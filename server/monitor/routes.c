@@ -7,17 +7,11 @@
 
 /* The order is the one in which a wrong value is found. */
 static const struct param connz[] = {
-    {"auth", "auth", PARAM_BOOL},
-    {"subs", "subscriptions", PARAM_SUBS},
-    {"offset", "offset", PARAM_INT},
-    {"limit", "limit", PARAM_INT},
-    {"cid", "cid", PARAM_UINT},
-    {"state", "state", PARAM_STATE},
-    {"sort", "sort", PARAM_STR},
-    {"user", "user", PARAM_STR},
-    {"acc", "acc", PARAM_STR},
-    {"mqtt_client", "mqtt_client", PARAM_STR},
-    {"filter_subject", "filter_subject", PARAM_STR},
+    {"auth", "auth", PARAM_BOOL},    {"subs", "subscriptions", PARAM_SUBS},
+    {"offset", "offset", PARAM_INT}, {"limit", "limit", PARAM_INT},
+    {"cid", "cid", PARAM_UINT},      {"state", "state", PARAM_STATE},
+    {"sort", "sort", PARAM_STR},     {"user", "user", PARAM_STR},
+    {"acc", "acc", PARAM_STR},       {"mqtt_client", "mqtt_client", PARAM_STR},
 };
 static const struct param subsz[] = {
     {"subs", "subscriptions", PARAM_BOOL}, {"offset", "offset", PARAM_INT},
@@ -64,24 +58,24 @@ static const struct param healthz[] = {
 #define NONE      NULL, 0
 
 const struct route routes[] = {
-    {"/", ROUTE_INDEX, NULL, NONE, 0, "/"},
-    {"/varz", ROUTE_VIEW, "VARZ", NONE, 2, "/varz"},
-    {"/connz", ROUTE_VIEW, "CONNZ", PARAMS(connz), 2, "/connz"},
-    {"/routez", ROUTE_VIEW, "ROUTEZ", PARAMS(routez), 2, "/routez"},
-    {"/gatewayz", ROUTE_VIEW, "GATEWAYZ", PARAMS(gatewayz), 2, "/gatewayz"},
-    {"/leafz", ROUTE_VIEW, "LEAFZ", PARAMS(leafz), 2, "/leafz"},
-    {"/subsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, "/subsz"},
-    {"/subscriptionsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, "/subsz"},
-    {"/accountz", ROUTE_VIEW, "ACCOUNTZ", PARAMS(accountz), 2, "/accountz"},
-    {"/accstatz", ROUTE_VIEW, "ACCSTATZ", PARAMS(accstatz), 2, "/accstatz"},
-    {"/jsz", ROUTE_VIEW, "JSZ", PARAMS(jsz), 2, "/jsz"},
-    {"/healthz", ROUTE_HEALTH, "HEALTHZ", PARAMS(healthz), 0, "/healthz"},
-    {"/ipqueuesz", ROUTE_VIEW, "IPQUEUESZ", PARAMS(ipqueuesz), 3, NULL},
-    {"/debug/vars", ROUTE_VIEW, "EXPVARZ", NONE, 1, NULL},
-    {"/raftz", ROUTE_RAFT, NULL, NONE, 0, NULL},
-    {"/stacksz", ROUTE_THREADS, NULL, NONE, 0, NULL},
-    {"/apiz", ROUTE_APIZ, NULL, NONE, 2, "/apiz"},
-    {"/metrics", ROUTE_METRICS, NULL, NONE, 0, "/metrics"},
+    {"/", ROUTE_INDEX, NULL, NONE, 0, NULL, "/"},
+    {"/accountz", ROUTE_VIEW, "ACCOUNTZ", PARAMS(accountz), 2, NULL, "/accountz"},
+    {"/accstatz", ROUTE_VIEW, "ACCSTATZ", PARAMS(accstatz), 2, NULL, "/accstatz"},
+    {"/apiz", ROUTE_APIZ, NULL, NONE, 2, NULL, "/apiz"},
+    {"/connz", ROUTE_VIEW, "CONNZ", PARAMS(connz), 2, NULL, "/connz"},
+    {"/debug/vars", ROUTE_VIEW, "EXPVARZ", NONE, 1, "application/json; charset=utf-8", NULL},
+    {"/gatewayz", ROUTE_VIEW, "GATEWAYZ", PARAMS(gatewayz), 2, NULL, "/gatewayz"},
+    {"/healthz", ROUTE_HEALTH, "HEALTHZ", PARAMS(healthz), 0, NULL, "/healthz"},
+    {"/ipqueuesz", ROUTE_VIEW, "IPQUEUESZ", PARAMS(ipqueuesz), 3, NULL, NULL},
+    {"/jsz", ROUTE_VIEW, "JSZ", PARAMS(jsz), 2, NULL, "/jsz"},
+    {"/leafz", ROUTE_VIEW, "LEAFZ", PARAMS(leafz), 2, NULL, "/leafz"},
+    {"/metrics", ROUTE_METRICS, NULL, NONE, 0, NULL, "/metrics"},
+    {"/raftz", ROUTE_RAFT, NULL, NONE, 0, NULL, NULL},
+    {"/routez", ROUTE_VIEW, "ROUTEZ", PARAMS(routez), 2, NULL, "/routez"},
+    {"/stacksz", ROUTE_THREADS, NULL, NONE, 0, NULL, NULL},
+    {"/subscriptionsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, NULL, "/subsz"},
+    {"/subsz", ROUTE_VIEW, "SUBSZ", PARAMS(subsz), 2, NULL, "/subsz"},
+    {"/varz", ROUTE_VIEW, "VARZ", NONE, 2, NULL, "/varz"},
 };
 const size_t routes_count = sizeof routes / sizeof routes[0];
 

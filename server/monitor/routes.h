@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of HTTP paths. Static. */
+/* The table of HTTP paths, in their order, which is that of http_req_stats. Static. */
 #ifndef SERVER_MONITOR_ROUTES_H
 #define SERVER_MONITOR_ROUTES_H
 
@@ -24,6 +24,7 @@ struct route {
     const struct param *params; /* of the query */
     size_t n_params;
     int indent;       /* of the JSON; 0: compact */
+    const char *type; /* of the JSON content; NULL: application/json */
     const char *stat; /* the name it is counted under in http_req_stats; NULL: it is not */
 };
 

@@ -19,7 +19,6 @@ enum status varz_build(struct server *s, struct vopts *o, json_t **out) MUST_CHE
 /* The objects slow_consumer_stats and stale_connection_stats, shared with STATSZ. */
 void varz_put_kinds(struct jput *p, json_t *o, const char *key, int64_t clients);
 
-
 /* The members tags and metadata, where the configuration has any. */
 void varz_put_tags(struct jput *p, json_t *o, const struct config *c);
 

@@ -261,12 +261,25 @@ conn_send_err(struct conn *c, const char *text)
     conn_send(c, "'\r\n", 3);
 }
 
+static void
+note_activity(struct conn *c, bool came_in, bool went_out)
+{
+    if (came_in) {
+        c->last_in = clock_mono_ns();
+        c->subs_changed = false;
+    }
+    if (came_in || went_out) {
+        c->last_wall = clock_wall_ns();
+    }
+}
+
 void
 conn_report(struct conn *c)
 {
     struct loop_stats *s = &c->loop->stats;
     int64_t in = c->in_msgs - c->told_in_msgs;
     int64_t out = c->out_msgs - c->told_out_msgs;
+    note_activity(c, in != 0 || c->subs_changed, out != 0);
     if (in == 0 && out == 0) {
         return;
     }

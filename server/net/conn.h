@@ -59,13 +59,14 @@ struct conn {
     bool connected; /* CONNECT was accepted, or nothing had to be */
     bool got_connect, first_pong, counted;
     bool verbose, pedantic, echo, headers, no_responders;
+    bool subs_changed; /* since the last conn_report */
     int client_proto;
     char *name, *lang, *version; /* owned or NULL: as CONNECT gave them */
     char *username;              /* owned or NULL: what CONNECT named, for logs and views */
     char host[46];
     uint16_t port;
 
-    int64_t start_wall, last_wall; /* ns since 1970 */
+    int64_t start_wall, last_wall; /* ns since 1970; last: message or change of a subscription */
     int64_t last_in;               /* monotonic: last data or PING of the client */
     int64_t ping_sent, rtt;        /* monotonic; ns */
     int pings_out;

@@ -91,6 +91,7 @@ within_limits(struct conn *c, const struct op *op)
 void
 verb_sub(struct conn *c, const struct op *op)
 {
+    c->subs_changed = true;
     if (!may_subscribe(c, op) || !within_limits(c, op)) {
         return;
     }
@@ -116,6 +117,7 @@ void
 verb_unsub(struct conn *c, const struct op *op)
 {
     struct sub *s = conn_subs_find(c, op->sid, op->sid_len);
+    c->subs_changed = true;
     send_ok(c);
     if (s == NULL || c->closed) {
         return;

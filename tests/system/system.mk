@@ -6,6 +6,11 @@ TSAN_SUITES  += system
 SUITE_system  = tests/system/check $(or $(SERVER_BIN),$(SLUICE) $(TESTING))
 NEEDS_system  = $(if $(SERVER_BIN),,$(SLUICE) $(TESTING))
 
+# Every view of the monitor beside nats-server's.
+SUITES        += monitor
+SUITE_monitor  = tests/system/monitor/compare.py --server $(SLUICE)
+NEEDS_monitor  = $(SLUICE)
+
 # Everything at once, under the sanitizers and in the release build; each ends with a clean exit.
 SECONDS ?= 60
 soak: ## A server under everything at once, per build: release, asan, tsan (SECONDS=60 each)

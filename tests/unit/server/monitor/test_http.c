@@ -109,7 +109,7 @@ test_http_serves_every_view_as_json(void **state)
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         request("GET", paths[i]);
         assert_int_equal(got.code, 200);
-        assert_header("Content-Type: application/json\r\n");
+        assert_header("Content-Type: application/json");
         assert_header("Access-Control-Allow-Origin: *\r\n");
         json_t *j = json_loads(got.body, 0, NULL);
         assert_non_null(j);

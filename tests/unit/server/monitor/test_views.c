@@ -169,7 +169,7 @@ test_connz_shows_a_connection_as_nats_does(void **state)
     json_t *sub = json_array_get(json_object_get(c, "subscriptions_list_detail"), 0);
     assert_string_equal(string(sub, "subject"), "foo.4");
     assert_int_equal(number(sub, "msgs"), 3);
-    assert_null(json_object_get(sub, "account"));
+    assert_string_equal(string(sub, "account"), "A");
     assert_null(json_object_get(sub, "max"));
     json_decref(v);
 }
