@@ -40,7 +40,7 @@ history_free(struct history *h)
 static bool
 is_pressed(const struct history_sample *s)
 {
-    return s->newest_first || s->ended[LEDGER_EVICTED] > 0 || s->ended[LEDGER_EXPIRED] > 0 ||
+    return s->engaged || s->ended[LEDGER_EVICTED] > 0 || s->ended[LEDGER_EXPIRED] > 0 ||
            s->ended[LEDGER_REFUSED] > 0;
 }
 

@@ -14,8 +14,8 @@
 struct history;
 
 #define HISTORY_LEN 60u
-/* Overload begins with the first second that has a loss or is served newest first, and ends after
- * this many without. */
+/* Overload begins with the first second that has a loss or in which the adaptive order has turned
+ * to newest first, and ends after this many without. */
 #define HISTORY_CALM 5u
 
 struct history_sample {
@@ -24,7 +24,8 @@ struct history_sample {
     int64_t oldest_age_ns;
     uint64_t arrivals;               /* within the second */
     uint64_t ended[LEDGER_OUTCOMES]; /* within the second */
-    bool newest_first;
+    bool newest_first;               /* a level is served so */
+    bool engaged; /* … because its backlog is old, not because it was set to lifo */
 };
 
 enum history_change { HISTORY_SAME, HISTORY_BEGINS, HISTORY_ENDS };

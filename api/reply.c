@@ -34,9 +34,7 @@ enum status
 reply_json(struct reply *out, json_t *json)
 {
     buf_reset(&out->body);
-    int rc = json == NULL
-                 ? -1
-                 : json_dump_callback(json, on_dump, &out->body, JSON_COMPACT | JSON_ENCODE_ANY);
+    int rc = json == NULL ? -1 : json_dump_callback(json, on_dump, &out->body, REPLY_DUMP);
     json_decref(json);
     if (rc != 0) {
         buf_reset(&out->body);
@@ -94,13 +92,13 @@ static const struct told {
     bool retry;
     const char *text;
 } told[LEDGER_END_COUNT] = {
-    [END_LIMIT] = {503, ERR_UNAVAILABLE, true, "the request is over the limit of the queue"},
+    [END_LIMIT] = {503, ERR_UNAVAILABLE, true, "over the limit of the queue"},
     [END_NOMEM] = {503, ERR_UNAVAILABLE, true, "the server is out of memory"},
     [END_BAD_HEADER] = {400, ERR_BAD_REQUEST, false, "invalid header Nats-Request-Timeout"},
     [END_CLOSED] = {503, ERR_UNAVAILABLE, true, "the server is shutting down"},
-    [END_EVICTED] = {503, ERR_UNAVAILABLE, true, "the request fell out of the full queue"},
-    [END_EXPIRED] = {408, ERR_UNAVAILABLE, true, "the request's deadline passed while it waited"},
-    [END_OPERATOR] = {503, ERR_UNAVAILABLE, true, "the request was cancelled by an operator"},
+    [END_EVICTED] = {503, ERR_UNAVAILABLE, true, "the queue is full"},
+    [END_EXPIRED] = {408, ERR_UNAVAILABLE, true, "the deadline passed"},
+    [END_OPERATOR] = {503, ERR_UNAVAILABLE, true, "cancelled by an operator"},
     [END_SHUTDOWN] = {503, ERR_UNAVAILABLE, true, "the server is shutting down"},
 };
 
@@ -122,7 +120,7 @@ reply_refusal(struct refusal *out, enum ledger_end e, const char *server, const 
     }
     (void)snprintf(out->body, sizeof(out->body),
                    "{%s%s%s%s%s%s\"error\":{\"code\":%d,\"err_code\":%d,"
-                   "\"description\":\"%s: it was not executed\"}}",
+                   "\"description\":\"%s: the request was not executed\"}}",
                    server == NULL ? "" : "\"server\":", server == NULL ? "" : server,
                    server == NULL ? "" : ",", type == NULL ? "" : "\"type\":\"",
                    type == NULL ? "" : type, type == NULL ? "" : "\",", t->code, t->err_code,

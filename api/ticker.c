@@ -8,6 +8,7 @@
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/plane.h"
+#include "queue/apiq_conf.h"
 #include "queue/apiq_view.h"
 #include "queue/pool.h"
 #include "server/base/assert.h"
@@ -50,9 +51,12 @@ take_sample(struct ticker *t, struct history_sample *out)
         .workers = t->a->pool == NULL ? 0 : pool_workers(t->a->pool),
     };
     for (int i = 0; i < APIQ_LEVELS; i++) {
+        struct apiq_conf c;
         out->depth += q.level[i].depth;
         out->running += now.level[i].running;
+        apiq_get_conf(t->a->queue, (enum apiq_level)i, &c);
         out->newest_first = out->newest_first || q.level[i].newest_first;
+        out->engaged = out->engaged || (q.level[i].newest_first && c.order == APIQ_ADAPTIVE);
         if (q.level[i].oldest_age_ns > out->oldest_age_ns) {
             out->oldest_age_ns = q.level[i].oldest_age_ns;
         }

@@ -268,6 +268,21 @@ test_apiz_an_overload_is_told_when_it_begins_and_when_it_ends(void **state)
 }
 
 static void
+test_apiz_the_order_lifo_is_no_overload(void **state)
+{
+    (void)state;
+    struct api_opts opts = fakehost_opts(0);
+    opts.discipline = API_LIFO;
+    assert_int_equal(api_update(api, &opts), ST_OK);
+    send(&note, 2, 2);
+    second();
+    json_t *z = api_apiz(api);
+    expect_text(z, "now.order", "newest_first");
+    assert_true(json_is_false(at(z, "overload.overloaded")));
+    json_decref(z);
+}
+
+static void
 test_apiz_the_limit_advisory_comes_once_a_second_with_the_number_dropped(void **state)
 {
     (void)state;
@@ -369,6 +384,7 @@ main(void)
         T(test_apiz_tells_worker_time_by_account),
         T(test_apiz_history_keeps_a_minute),
         T(test_apiz_an_overload_is_told_when_it_begins_and_when_it_ends),
+        T(test_apiz_the_order_lifo_is_no_overload),
         T(test_apiz_the_limit_advisory_comes_once_a_second_with_the_number_dropped),
         T(test_apiz_metrics_are_in_the_text_format_with_labels_escaped),
         T(test_apiz_ipqueues_have_nats_servers_names),
