@@ -70,11 +70,6 @@ apiq_item_init(struct apiq_item *it)
 }
 
 /* The next item of a list of fallen ones, unlinked; NULL when it is empty. */
-static inline struct apiq_item *
-apiq_fallen_pop(struct list_node *fallen)
-{
-    struct list_node *n = list_pop_front(fallen);
-    return n == NULL ? NULL : LIST_ENTRY(n, struct apiq_item, link);
-}
+struct apiq_item *apiq_fallen_pop(struct list_node *fallen);
 
 #endif

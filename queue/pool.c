@@ -164,7 +164,10 @@ worker_start(struct worker *w)
 static void
 worker_join(struct worker *w)
 {
-    if (w->place != PLACE_EMPTY) {
+    pthread_mutex_lock(&w->pool->lock);
+    bool started = w->place != PLACE_EMPTY;
+    pthread_mutex_unlock(&w->pool->lock);
+    if (started) {
         pthread_join(w->thread, NULL);
         w->place = PLACE_EMPTY;
     }
