@@ -14,14 +14,15 @@ enum { SLOTS = 8192, MAX_KEY = 255 };
 
 struct slot {
     struct account *account; /* borrowed: accounts outlive loops; NULL: empty */
-    uint64_t hash;
     struct match match;
+    struct sublist_watch watch;
     size_t len;
     char *subject; /* owned */
 };
 
 struct route_cache {
     struct slot *slots[SLOTS]; /* owned, or NULL */
+    struct slot *last;         /* borrowed: the slot of the last hit, or NULL */
     uint32_t seen[SLOTS];      /* fingerprint of the last subject that missed in the slot */
 };
 
@@ -55,14 +56,13 @@ route_cache_free(struct route_cache *c)
 }
 
 static bool
-is_for(const struct slot *s, uint64_t hash, const struct account *a, const char *subject, size_t n)
+is_for(const struct slot *s, const struct account *a, const char *subject, size_t n)
 {
-    return s != NULL && s->hash == hash && s->account == a && s->len == n &&
-           memcmp(s->subject, subject, n) == 0;
+    return s != NULL && s->account == a && s->len == n && memcmp(s->subject, subject, n) == 0;
 }
 
 static struct slot *
-new_slot(struct loop *l, uint64_t hash, struct account *a, const char *subject, size_t n)
+new_slot(struct loop *l, struct account *a, const char *subject, size_t n)
 {
     struct slot *s = mem_alloc(sizeof *s);
     if (s == NULL) {
@@ -73,9 +73,9 @@ new_slot(struct loop *l, uint64_t hash, struct account *a, const char *subject, 
         mem_free(s);
         return NULL;
     }
-    s->hash = hash;
     s->account = a;
     s->len = n;
+    s->watch = sublist_watch(a->subs, subject, n);
     LOOP_COUNT(l->stats.cached, 1);
     return s;
 }
@@ -97,7 +97,7 @@ slot_to_fill(struct loop *l, uint64_t hash, struct account *a, const char *subje
 {
     struct route_cache *c = l->cache;
     size_t i = hash % SLOTS;
-    if (is_for(c->slots[i], hash, a, subject, n)) {
+    if (is_for(c->slots[i], a, subject, n)) {
         return c->slots[i];
     }
     uint32_t print = (uint32_t)(hash >> 32);
@@ -105,26 +105,38 @@ slot_to_fill(struct loop *l, uint64_t hash, struct account *a, const char *subje
         c->seen[i] = print;
         return NULL;
     }
-    struct slot *s = new_slot(l, hash, a, subject, n);
+    struct slot *s = new_slot(l, a, subject, n);
     if (s != NULL) {
         if (c->slots[i] != NULL) {
             LOOP_COUNT(l->stats.cached, -1);
         }
+        c->last = NULL;
         free_slot(c->slots[i]);
         c->slots[i] = s;
     }
     return s;
 }
 
+static bool
+is_hit(const struct slot *s, const struct account *a, const char *subject, size_t n)
+{
+    return is_for(s, a, subject, n) && sublist_is_current(&s->watch, &s->match.stamp);
+}
+
 const struct match *
 route_cache_match(struct loop *l, struct account *a, const char *subject, size_t n)
 {
-    uint64_t hash = hash_bytes(subject, n) ^ (a->key * UINT64_C(0x9e3779b97f4a7c15));
-    struct slot *s = l->cache->slots[hash % SLOTS];
+    struct route_cache *c = l->cache;
     LOOP_COUNT(l->stats.matches, 1);
-    if (is_for(s, hash, a, subject, n) &&
-        sublist_stamp_equal(s->match.stamp, sublist_stamp(a->subs, subject, n))) {
+    if (is_hit(c->last, a, subject, n)) { /* as a busy publisher goes on */
         LOOP_COUNT(l->stats.cache_hits, 1);
+        return &c->last->match;
+    }
+    uint64_t hash = hash_bytes(subject, n) ^ (a->key * UINT64_C(0x9e3779b97f4a7c15));
+    struct slot *s = c->slots[hash % SLOTS];
+    if (is_hit(s, a, subject, n)) {
+        LOOP_COUNT(l->stats.cache_hits, 1);
+        c->last = s;
         return &s->match;
     }
     s = l->cfg->disable_sublist_cache ? NULL : slot_to_fill(l, hash, a, subject, n);

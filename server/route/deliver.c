@@ -153,9 +153,16 @@ transit_for(struct inbound *in, uint32_t to, struct transit **current, uint32_t 
 /* One message's copies for other loops while it is delivered. */
 enum { MAX_LOOPS = 64 };
 struct spread {
-    struct transit *of_loop[MAX_LOOPS];
     uint32_t cap;
+    struct transit *of_loop[MAX_LOOPS]; /* of those that the server has */
 };
+
+static void
+spread_init(struct spread *sp, const struct loop *l, uint32_t cap)
+{
+    sp->cap = cap;
+    memset(sp->of_loop, 0, server_n_loops(l->server) * sizeof(struct transit *));
+}
 
 static bool
 to_other_loop(struct inbound *in, struct sub *s, struct spread *sp)
@@ -247,7 +254,8 @@ to_group_named(struct inbound *in, const struct sub *like)
     if (sublist_match(in->account->subs, in->subject, in->subject_len, &m) != ST_OK) {
         return 0;
     }
-    struct spread sp = {.cap = 1};
+    struct spread sp;
+    spread_init(&sp, in->loop, 1);
     for (uint32_t i = 0; i < m.n_groups && done == 0; i++) {
         const struct sub *first = m.subs[m.groups[i].begin];
         if (first->queue_len == like->queue_len &&
@@ -269,7 +277,8 @@ deliver(struct inbound *in)
     }
     size_t done = 0;
     uint32_t most = m->n_plain + m->n_groups;
-    struct spread sp = {.cap = most};
+    struct spread sp;
+    spread_init(&sp, in->loop, most);
     in->single = most <= 1;
     for (uint32_t i = 0; i < m->n_plain; i++) {
         done += to_sub(in, m->subs[i], &sp);

@@ -243,6 +243,14 @@ sublist_remove(struct sublist *l, struct sub *s)
     return found;
 }
 
+struct sublist_watch
+sublist_watch(struct sublist *l, const char *subject, size_t n)
+{
+    return (struct sublist_watch){.literal = &l->gen_literal[hash_bytes(subject, n) % GEN_LITERAL],
+                                  .first = gen_of_first(l, subject, n),
+                                  .any = &l->gen_any};
+}
+
 static struct sublist_stamp
 read_stamp(struct sublist *l, uint64_t hash, const char *subject, size_t n)
 {
@@ -252,16 +260,11 @@ read_stamp(struct sublist *l, uint64_t hash, const char *subject, size_t n)
         .any = atomic_load_explicit(&l->gen_any, memory_order_acquire)};
 }
 
-struct sublist_stamp
-sublist_stamp(struct sublist *l, const char *subject, size_t n)
-{
-    return read_stamp(l, hash_bytes(subject, n), subject, n);
-}
-
 /* A match in the making; sets are only good under the lock, so members are copied out. */
 struct collect {
     struct match *m;
     bool nomem;
+    bool groups; /* a set with queue groups was met */
 };
 
 static bool
@@ -290,7 +293,8 @@ static bool
 add_plain(void *arg, struct subset *set)
 {
     struct collect *c = arg;
-    c->nomem = c->nomem || !add_subs(c->m, set);
+    c->groups = c->groups || set->groups != NULL;
+    c->nomem = c->nomem || (set->n > 0 && !add_subs(c->m, set));
     return !c->nomem;
 }
 
@@ -371,6 +375,9 @@ walk(struct sublist *l, uint64_t hash, const char *subject, size_t n, struct col
     }
     trie_match(l->root, subject, n, add_plain, c);
     c->m->n_plain = c->m->n_subs;
+    if (!c->groups) {
+        return;
+    }
     if (lit != NULL) {
         add_groups(c, &lit->set);
     }
@@ -381,7 +388,7 @@ enum status
 sublist_match(struct sublist *l, const char *subject, size_t n, struct match *m)
 {
     uint64_t hash = hash_bytes(subject, n);
-    struct collect c = {m, false};
+    struct collect c = {.m = m};
     match_reset(m);
     pthread_rwlock_rdlock(&l->lock);
     m->stamp = read_stamp(l, hash, subject, n);

@@ -10,6 +10,7 @@
 #ifndef SERVER_ROUTE_SUBLIST_H
 #define SERVER_ROUTE_SUBLIST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,11 +54,20 @@ enum status sublist_match(struct sublist *l, const char *subject, size_t n,
 /* True if at least one subscription matches. */
 bool sublist_has_interest(struct sublist *l, const char *subject, size_t n);
 
-struct sublist_stamp sublist_stamp(struct sublist *l, const char *subject, size_t n);
+/* Where the three generations of one subject are: to be kept beside a cached match of it. Good as
+ * long as the list. */
+struct sublist_watch {
+    const _Atomic uint32_t *literal, *first, *any;
+};
+struct sublist_watch sublist_watch(struct sublist *l, const char *subject, size_t n);
+
+/* True if the match of that stamp still holds. */
 static inline bool
-sublist_stamp_equal(struct sublist_stamp a, struct sublist_stamp b)
+sublist_is_current(const struct sublist_watch *w, const struct sublist_stamp *stamp)
 {
-    return a.literal == b.literal && a.first == b.first && a.any == b.any;
+    return atomic_load_explicit(w->literal, memory_order_acquire) == stamp->literal &&
+           atomic_load_explicit(w->first, memory_order_acquire) == stamp->first &&
+           atomic_load_explicit(w->any, memory_order_acquire) == stamp->any;
 }
 
 struct sublist_counts {

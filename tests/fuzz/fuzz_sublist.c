@@ -190,9 +190,8 @@ check_cached(struct world *w)
 {
     for (size_t i = 0; i < MAX_CACHED; i++) {
         const char *subject = w->cached[i].subject;
-        if (subject[0] != '\0' &&
-            sublist_stamp_equal(sublist_stamp(w->list, subject, strlen(subject)),
-                                w->cached[i].m.stamp)) {
+        struct sublist_watch watch = sublist_watch(w->list, subject, strlen(subject));
+        if (subject[0] != '\0' && sublist_is_current(&watch, &w->cached[i].m.stamp)) {
             check(w, &w->cached[i].m, subject);
         }
     }
