@@ -151,13 +151,19 @@ static bool
 is_disturbed(struct sublist *l, const char *subject, const char *other)
 {
     size_t n = strlen(subject);
-    struct sublist_stamp before = sublist_stamp(l, subject, n);
+    struct sublist_watch watch = sublist_watch(l, subject, n);
+    struct match m = {0};
+    assert_int_equal(sublist_match(l, subject, n, &m), ST_OK);
+    struct sublist_stamp before = m.stamp;
+    assert_true(sublist_is_current(&watch, &before));
     struct sub *s = insert(l, other, "");
-    struct sublist_stamp with = sublist_stamp(l, subject, n);
+    bool disturbed = !sublist_is_current(&watch, &before);
+    assert_int_equal(sublist_match(l, subject, n, &m), ST_OK);
+    struct sublist_stamp with = m.stamp;
+    match_fini(&m);
     drop(l, s);
-    struct sublist_stamp after = sublist_stamp(l, subject, n);
-    assert_int_equal(sublist_stamp_equal(before, with), sublist_stamp_equal(with, after));
-    return !sublist_stamp_equal(before, with);
+    assert_int_equal(!sublist_is_current(&watch, &with), disturbed);
+    return disturbed;
 }
 
 static void
