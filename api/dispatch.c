@@ -62,7 +62,7 @@ refuse_message(struct api *a, const struct api_endpoint *ep, const struct api_me
                enum ledger_end e)
 {
     enum apiq_level level = level_of(a, ep, &m->origin);
-    ledger_refused(a->ledger, &m->origin, ep, level, e);
+    ledger_refused(a->ledger, &m->origin, ep, level, e, m->now);
     refuse(a, &m->origin, m->reply, ep, level, e);
 }
 
@@ -138,7 +138,7 @@ dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_
         return;
     }
     prepare(a, r, m, has == ST_OK, timeout);
-    ledger_admit(a->ledger, &r->ticket, &r->origin, ep, r->item.level);
+    ledger_admit(a->ledger, &r->ticket, &r->origin, ep, r->item.level, m->now);
     if (has == ST_OK && timeout <= 0) {
         end_unrun(a, r, END_EXPIRED);
         return;
@@ -209,7 +209,7 @@ run_item(struct apiq_item *it, unsigned worker, void *arg)
         ledger_end(a->ledger, &r->ticket, END_NO_INTEREST);
         return ST_OK;
     }
-    ledger_start(a->ledger, &r->ticket);
+    ledger_start(a->ledger, &r->ticket, it->pulled_ns);
     struct reply out;
     reply_init(&out);
     enum status st = r->ep->run(a, r, &out);

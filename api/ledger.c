@@ -155,9 +155,8 @@ count_end(struct ledger *l, struct ledger_account *a, enum apiq_level level, enu
 
 void
 ledger_admit(struct ledger *l, struct ledger_ticket *t, const struct api_origin *from,
-             const struct api_endpoint *ep, enum apiq_level level)
+             const struct api_endpoint *ep, enum apiq_level level, int64_t now)
 {
-    int64_t now = clock_now(&l->clock);
     pthread_mutex_lock(&l->lock);
     t->account = receive(l, from, level, now);
     t->who = who_get(l->who, from->account_key, from->account_name, ep, now);
@@ -173,9 +172,8 @@ ledger_admit(struct ledger *l, struct ledger_ticket *t, const struct api_origin 
 
 void
 ledger_refused(struct ledger *l, const struct api_origin *from, const struct api_endpoint *ep,
-               enum apiq_level level, enum ledger_end e)
+               enum apiq_level level, enum ledger_end e, int64_t now)
 {
-    int64_t now = clock_now(&l->clock);
     pthread_mutex_lock(&l->lock);
     struct ledger_account *a = receive(l, from, level, now);
     struct who_pair *w = who_get(l->who, from->account_key, from->account_name, ep, now);
@@ -185,9 +183,8 @@ ledger_refused(struct ledger *l, const struct api_origin *from, const struct api
 }
 
 void
-ledger_start(struct ledger *l, struct ledger_ticket *t)
+ledger_start(struct ledger *l, struct ledger_ticket *t, int64_t now)
 {
-    int64_t now = clock_now(&l->clock);
     pthread_mutex_lock(&l->lock);
     ASSERT(t->place == TICKET_QUEUED);
     t->place = TICKET_RUNNING;

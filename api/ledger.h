@@ -71,14 +71,15 @@ struct ledger_ticket {
 enum status ledger_new(struct ledger **out, const struct clock *clock) MUST_CHECK;
 void ledger_free(struct ledger *l);
 
-/* Received, and waits from now on. Never fails: an account that finds no memory is counted with
+/* now, here and below: a recent time of the clock, which the caller has at hand.
+ * Received, and waits from now on. Never fails: an account that finds no memory is counted with
  * others under the name "". */
 void ledger_admit(struct ledger *l, struct ledger_ticket *t, const struct api_origin *from,
-                  const struct api_endpoint *ep, enum apiq_level level);
+                  const struct api_endpoint *ep, enum apiq_level level, int64_t now);
 /* Received and refused at once, where there is no request to hold a ticket. */
 void ledger_refused(struct ledger *l, const struct api_origin *from, const struct api_endpoint *ep,
-                    enum apiq_level level, enum ledger_end e);
-void ledger_start(struct ledger *l, struct ledger_ticket *t);
+                    enum apiq_level level, enum ledger_end e, int64_t now);
+void ledger_start(struct ledger *l, struct ledger_ticket *t, int64_t now);
 /* It runs on, but holds no worker any more. ledger_released, once, when the other thread has done
  * all it does with it, after ledger_end: ledger_wait_idle waits for that too. */
 void ledger_defer(struct ledger *l, struct ledger_ticket *t);
