@@ -245,7 +245,7 @@ const struct option options[] = {
      .max = 1000000, .def = 64,
      .doc = "Under newest-first, one pull in so many takes an old request; 0 for none"},
     {.name = "api.request_deadline", .type = OPT_DURATION, .bits = LIVE,
-     FIELD(api.request_deadline), .max = 24 * 3600 * CLOCK_S, .def = 5 * CLOCK_S,
+     FIELD(api.request_deadline), .max = 86400 * CLOCK_S, .def = 5 * CLOCK_S,
      .doc = "Time that a request without a deadline of its own may wait; 0 for any time"},
     {.name = "api.max_pending_commits", .type = OPT_INT, .bits = LIVE,
      FIELD(api.max_pending_commits), .min = 1, .max = 10000000, .def = 10000,

@@ -216,7 +216,7 @@ conf_lex_free(struct conf_lex *lx)
 enum status
 conf_lex_next(struct conf_lex *lx, struct conf_item *item)
 {
-#define LEX_FUNC(name, func) [name] = func,
+#define LEX_FUNC(name, func) [name] = (func),
     static enum lex_state (*const step[])(struct conf_lex *) = {LEX_STATE_LIST(LEX_FUNC)};
 #undef LEX_FUNC
     lx->have_item = false;

@@ -216,12 +216,14 @@ close_block(struct parser *p, const struct conf_item *item)
 static enum status
 lookup_env(struct parser *p, const char *name, struct conf_value **out, const char **err)
 {
+    ASSERT(p->source != NULL);
     for (const struct source *s = p->source; s != NULL && s->env != NULL; s = s->parent) {
         if (strcmp(s->env, name) == 0) {
             return set_error(p->a, err, "variable reference cycle for '%s'", name);
         }
     }
-    const char *text = getenv(name);
+    /* Nobody writes the environment. */
+    const char *text = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
     if (text == NULL) {
         return ST_OK;
     }
