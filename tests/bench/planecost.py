@@ -24,11 +24,11 @@ def pairs_of(binary, payload, quick):
             Server(binary, "api { workers: 2, limits: false }\n") as b:
         c = min(loadgen("closed", s, subject=SUBJECT, payload=payload, conns=8, inflight=16,
                         rate="max", seconds=1)["rate"] for s in (a, b))
-        for i in range(3 if quick else 12):
+        for i in range(3 if quick else 20):
             got = {}
             for name, s in ((("on", a), ("off", b)) if i % 2 else (("off", b), ("on", a))):
                 got[name] = loadgen("overload", s, subject=SUBJECT, payload=payload,
-                                    rate=round(c / 2), seconds=0.5 if quick else 1.5, patience=1,
+                                    rate=round(c / 2), seconds=0.5 if quick else 1, patience=1,
                                     late_wait=0.2)
             pairs.append(got)
 
