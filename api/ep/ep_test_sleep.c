@@ -62,14 +62,14 @@ answer(struct reply *out)
 static void *
 run_later(void *arg)
 {
-    struct later *l = arg;
+    struct later l = *(const struct later *)arg;
     struct reply out;
-    sleep_us(l->us);
+    mem_free(arg);
+    sleep_us(l.us);
     reply_init(&out);
     enum status st = answer(&out);
-    dispatch_complete(l->r, st, &out);
+    dispatch_complete(l.r, st, &out);
     reply_fini(&out);
-    mem_free(l);
     return NULL;
 }
 

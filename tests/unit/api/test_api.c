@@ -175,12 +175,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* First: it counts blocks, and threads of the set-cost endpoint may linger. */
+        cmocka_unit_test(test_api_new_survives_each_single_fault_of_memory),
         cmocka_unit_test_setup_teardown(test_api_user_info_is_answered_in_the_senders_account,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_api_ping_answers_with_statsz, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_api_set_cost_endpoint_answers_ok_also_from_another_thread, set_up, tear_down),
-        cmocka_unit_test(test_api_new_survives_each_single_fault_of_memory),
         cmocka_unit_test(test_api_new_refuses_settings_out_of_range),
         cmocka_unit_test_setup_teardown(test_api_subscriptions_name_this_server_and_their_accounts,
                                         set_up, tear_down),
