@@ -26,7 +26,7 @@ struct route_cache;
 struct server;
 
 /* Where a read ends at most; what is left of an operation is copied in front of it. */
-enum { LOOP_READ_SIZE = 256 * 1024, LOOP_CARRY_SIZE = 64 * 1024 };
+enum { LOOP_READ_SIZE = 512 * 1024, LOOP_CARRY_SIZE = 64 * 1024 };
 
 /* Something to be done on the loop's thread. run owns the message from then on. */
 struct loop_msg {
