@@ -13,6 +13,7 @@
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
+#include "server/gather.h"
 #include "server/inspect.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
@@ -166,6 +167,34 @@ trim_all(struct server *s)
     }
 }
 
+static void
+ask_nothing(struct loop *l, void *part, void *query)
+{
+    (void)l;
+    (void)part;
+    (void)query;
+}
+
+static void
+take_nothing(void *part, void *arg)
+{
+    (void)part;
+    (void)arg;
+}
+
+/* Messages to a loop keep their order: one that answers has swapped its snapshots. Who reads that
+ * the configuration was reloaded may rely on it. */
+static void
+wait_for_loops(struct server *s)
+{
+    struct gather_spec spec = {.part_size = 1, .ask = ask_nothing, .finish = take_nothing};
+    enum status st = gather_run(s, &spec, NULL);
+    if (st != ST_OK) {
+        log_warn("Reload: not every loop has taken the configuration over yet: %s",
+                 status_text(st));
+    }
+}
+
 static enum status
 swap_in(struct server *s, struct config *now, char **err)
 {
@@ -196,6 +225,7 @@ swap_in(struct server *s, struct config *now, char **err)
         log_error("Reload: logging or the API plane could not take over every setting");
     }
     st = reload_tell_loops(s);
+    wait_for_loops(s);
     trim_all(s);
     return st;
 }
