@@ -20,6 +20,7 @@
 #include "server/auth/auth.h"
 #include "server/base/assert.h"
 #include "server/base/clock.h"
+#include "server/base/errtext.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
@@ -43,7 +44,7 @@
 static void
 read_address(struct conn *c)
 {
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss = {0};
     socklen_t len = sizeof ss;
     if (getpeername(c->fd, (struct sockaddr *)&ss, &len) != 0) {
         return;
@@ -82,7 +83,8 @@ init_fields(struct conn *c, struct loop *l, int fd, uint64_t cid)
     c->auth = auth_ref(l->auth);
     int one = 1;
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0) {
-        log_debug("TCP_NODELAY: %s", strerror(errno));
+        char why[ERRTEXT_LEN];
+        log_debug("TCP_NODELAY: %s", errtext(errno, why));
     }
     read_address(c);
 }
