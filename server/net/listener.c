@@ -93,15 +93,16 @@ open_socket(const struct addrinfo *ai)
 static int
 bound_port(int fd)
 {
-    struct sockaddr_storage ss = {0};
-    socklen_t len = sizeof ss;
-    if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } at = {.v6 = {0}};
+    socklen_t len = sizeof at;
+    if (getsockname(fd, &at.any, &len) != 0) {
         return 0;
     }
-    if (ss.ss_family == AF_INET6) {
-        return ntohs(((struct sockaddr_in6 *)(void *)&ss)->sin6_port);
-    }
-    return ntohs(((struct sockaddr_in *)(void *)&ss)->sin_port);
+    return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port);
 }
 
 /* As in Go, "0.0.0.0" and "" listen on IPv4 and IPv6 alike where the machine has both. */
