@@ -205,7 +205,7 @@ cli_parse(int argc, char *const *argv, struct cli **out, char **err)
 void
 cli_redact(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc && argv[i] != NULL; i++) {
         const char *name = argv[i] + strspn(argv[i], "-");
         size_t n = strcspn(name, "=");
         char flag[16];

@@ -68,7 +68,6 @@ struct loop {
     uint64_t rng;
     struct loop_stats stats;
     bool stopping;
-
     pthread_mutex_t lock; /* guards inbox */
     struct list_node inbox;
     _Atomic int64_t inbox_bytes;
@@ -102,7 +101,6 @@ void loop_post_list(struct loop *l, struct list_node *list, size_t bytes);
 struct conn *loop_find(struct loop *l, uint64_t cid);
 void loop_add(struct loop *l, struct conn *c);
 void loop_remove(struct loop *l, struct conn *c);
-
 uint64_t loop_random(struct loop *l);
 
 static inline bool
