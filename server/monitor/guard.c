@@ -53,7 +53,9 @@ static struct bufferevent *
 on_accept(struct event_base *base, void *arg)
 {
     struct guard *g = arg;
-    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+    /* NB: it closes its socket itself, when the last reference goes and its events have left the
+     * base. If evhttp closed it, a client could get the number while we still hold the events. */
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
     if (bev == NULL || g->n + g->n_fresh >= GUARD_MAX) {
         return bev; /* one too many in the same turn: it only has evhttp's timeout */
     }
