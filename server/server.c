@@ -181,9 +181,13 @@ stop_loops(struct server *s, uint32_t running)
     for (uint32_t i = 0; i < running; i++) {
         loop_stop(s->loops[i]);
     }
-    /* Stopping one may have posted to another: once more for what still lies there. */
-    for (uint32_t i = 0; i < running; i++) {
-        loop_drain(s->loops[i]);
+    /* Stopping one may have posted to another: until nothing lies there any more. */
+    bool any = true;
+    while (any) {
+        any = false;
+        for (uint32_t i = 0; i < running; i++) {
+            any = loop_drain(s->loops[i]) || any;
+        }
     }
 }
 

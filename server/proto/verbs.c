@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/proto/verbs.h"
 
-#include <jansson.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "server/net/snapshot.h"
 #include "server/proto/login.h"
 #include "server/proto/trace.h"
+#include "server/proto/wirejson.h"
 
 static void
 tell_auth_error(struct conn *c, enum close_reason reason)
@@ -70,7 +70,7 @@ verbs_may_begin(struct conn *c, char first)
 static void
 check_info(struct conn *c, const struct op *op)
 {
-    json_t *root = json_loadb(op->arg, op->arg_len, JSON_DECODE_ANY, NULL);
+    json_t *root = wirejson_load(op->arg, op->arg_len, NULL);
     if (root == NULL) {
         conn_close(c, CLOSE_PROTOCOL);
     }
