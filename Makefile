@@ -124,7 +124,7 @@ include $(wildcard tests/*/*.mk)
 
 ENV_asan := ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1 \
             UBSAN_OPTIONS=print_stacktrace=1
-ENV_tsan := TSAN_OPTIONS=allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1
+ENV_tsan := TSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/tsan.supp:allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1
 # The thread sanitizer and a highly randomised address space do not go together.
 WRAP     ?= $(if $(filter tsan,$(VARIANT)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
 RUN_TESTS = $(ENV_$(VARIANT)) WRAP='$(WRAP)' JOBS=$(JOBS) PATH=$(CURDIR)/build/go/bin:$$PATH \
