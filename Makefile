@@ -24,7 +24,7 @@ PKGS := libevent libevent_pthreads jansson libsodium libssl libcrypto sqlite3
 # ---- flags -------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wformat=2 -Wimplicit-fallthrough -Wundef -Wcast-align -Wswitch-enum -Wvla
-FLAGS_release  := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+FLAGS_release  := -O2 -fstack-protector-strong $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_asan     := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan     := -O1 -fsanitize=thread
 FLAGS_coverage := -O0 --coverage
