@@ -36,20 +36,28 @@ extern const struct api_endpoint ep_request_list;
 extern const struct api_endpoint ep_request_cancel;
 extern const struct api_endpoint ep_queue_info;
 extern const struct api_endpoint ep_queue_update;
+extern const struct api_endpoint ep_gate_create;
+extern const struct api_endpoint ep_gate_update;
+extern const struct api_endpoint ep_gate_delete;
+extern const struct api_endpoint ep_gate_info;
+extern const struct api_endpoint ep_gate_names;
+extern const struct api_endpoint ep_gate_list;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_sleep;
 #endif
 
 static const struct api_endpoint *const all[] = {
-    &ep_statsz,         &ep_idz,        &ep_varz,         &ep_connz,
-    &ep_subsz,          &ep_routez,     &ep_gatewayz,     &ep_leafz,
-    &ep_accountz,       &ep_jsz,        &ep_healthz,      &ep_profilez,
-    &ep_expvarz,        &ep_ipqueuesz,  &ep_raftz,        &ep_reload,
-    &ep_kick,           &ep_ldm,        &ep_acc_connz,    &ep_acc_subsz,
-    &ep_acc_leafz,      &ep_acc_jsz,    &ep_acc_info,     &ep_acc_statz,
-    &ep_acc_conns,      &ep_ping_statz, &ep_nsubs,        &ep_debug_subs,
-    &ep_user_info,      &ep_my_connz,   &ep_my_statz,     &ep_request_list,
-    &ep_request_cancel, &ep_queue_info, &ep_queue_update,
+    &ep_statsz,         &ep_idz,         &ep_varz,         &ep_connz,
+    &ep_subsz,          &ep_routez,      &ep_gatewayz,     &ep_leafz,
+    &ep_accountz,       &ep_jsz,         &ep_healthz,      &ep_profilez,
+    &ep_expvarz,        &ep_ipqueuesz,   &ep_raftz,        &ep_reload,
+    &ep_kick,           &ep_ldm,         &ep_acc_connz,    &ep_acc_subsz,
+    &ep_acc_leafz,      &ep_acc_jsz,     &ep_acc_info,     &ep_acc_statz,
+    &ep_acc_conns,      &ep_ping_statz,  &ep_nsubs,        &ep_debug_subs,
+    &ep_user_info,      &ep_my_connz,    &ep_my_statz,     &ep_request_list,
+    &ep_request_cancel, &ep_queue_info,  &ep_queue_update, &ep_gate_create,
+    &ep_gate_update,    &ep_gate_delete, &ep_gate_info,    &ep_gate_names,
+    &ep_gate_list,
 #ifdef TESTING
     &ep_test_sleep,
 #endif

@@ -29,6 +29,7 @@ CONFIG_BLOCK(sub_tokens);
 CONFIG_BLOCK(jetstream);
 CONFIG_BLOCK(jetstream_limit);
 CONFIG_BLOCK(api);
+CONFIG_BLOCK(gates);
 
 /* "host:port", "[v6]:port" or ":port" into its parts; *host may be empty, *port any number: what is
  * no port fails when it is listened on, as in nats-server.

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "api/gate.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/auth/perms.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/subject.h"
 #include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
 #include "server/proto/verbs.h"
 #include "server/route/deliver.h"
+#include "server/route/no_responders.h"
 #include "server/route/replies.h"
-#include "server/route/sub.h"
-#include "server/route/subject.h"
 
 static bool
 begins_with(const char *s, size_t n, const char *prefix)
@@ -74,43 +76,6 @@ is_allowed(struct conn *c, const struct op *op)
     return true;
 }
 
-/* The client's own subscription that would get a reply. */
-static const struct sub *
-sub_for_reply(struct conn *c, const struct op *op, struct match *m)
-{
-    if (sublist_match(c->account->subs, op->reply, op->reply_len, m) != ST_OK) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < m->n_plain; i++) {
-        if (m->subs[i]->cid == c->cid) {
-            return m->subs[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-send_no_responders(struct conn *c, const struct op *op)
-{
-    struct match m = {0};
-    const struct sub *s = sub_for_reply(c, op, &m);
-    if (s != NULL) {
-        static const char status[] = "NATS/1.0 503\r\nNats-Subject: ";
-        size_t n = sizeof status - 1 + op->subject_len + 4;
-        char line[64];
-        int len = snprintf(line, sizeof line, " %zu %zu\r\n", n, n);
-        conn_send(c, "HMSG ", 5);
-        conn_send(c, op->reply, op->reply_len);
-        conn_send(c, " ", 1);
-        conn_send(c, sub_sid(s), s->sid_len);
-        conn_send(c, line, (size_t)len);
-        conn_send(c, status, sizeof status - 1);
-        conn_send(c, op->subject, op->subject_len);
-        conn_send(c, "\r\n\r\n\r\n", 6);
-    }
-    match_fini(&m);
-}
-
 void
 verb_pub(struct conn *c, const struct op *op, struct block *backing)
 {
@@ -136,8 +101,13 @@ verb_pub(struct conn *c, const struct op *op, struct block *backing)
                          .data = op->data,
                          .size = op->size,
                          .hdr_len = op->hdr_len,
-                         .backing = backing};
-    if (deliver(&in) == 0 && op->reply_len > 0 && c->no_responders && !c->closed) {
-        send_no_responders(c, op);
+                         .backing = backing,
+                         .may_gate = true};
+    if (deliver(&in) == 0 && op->reply_len > 0) {
+        no_responders(c, &in);
+    }
+    struct gate_watch *w = atomic_load_explicit(&in.account->gates, memory_order_acquire);
+    if (w != NULL && gate_watch_maybe(w, op->subject, op->subject_len)) {
+        gate_replied(w, op->subject, op->subject_len);
     }
 }

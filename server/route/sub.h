@@ -13,6 +13,7 @@
 struct account;
 struct api_endpoint;
 struct conn;
+struct gate;
 struct peer;
 struct subset;
 
@@ -25,6 +26,7 @@ struct sub {
     struct conn *conn; /* borrowed: set to NULL by the owning loop before the connection goes */
     struct peer *peer; /* ref; NULL for a service */
     const struct api_endpoint *endpoint; /* borrowed: static; a service's, else NULL */
+    struct gate *gate; /* ref: it stands in front of the subject and is no receiver; or NULL */
     uint64_t cid;
     int64_t nmsgs;
     int64_t max;          /* UNSUB's limit; 0: none */
