@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/gate_priv.h"
+#include "api/gate_request.h"
 #include "api/gate_slot.h"
 #include "api/header.h"
 #include "server/base/mem.h"

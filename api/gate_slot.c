@@ -9,6 +9,7 @@
 #include "api/gate_slot.h"
 
 #include "api/gate_priv.h"
+#include "api/gate_request.h"
 #include "server/base/assert.h"
 #include "server/base/mem.h"
 

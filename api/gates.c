@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/gate_priv.h"
+#include "api/gate_request.h"
 #include "api/gate_slot.h"
 #include "server/base/assert.h"
 #include "server/base/log.h"
@@ -346,7 +347,8 @@ unmake(struct gates *gs, size_t i, bool pass)
 }
 
 static enum status
-change(struct gates *gs, struct gate *g, const struct gate_conf *c, size_t *evicted)
+change(struct gates *gs, struct gate *g, const struct gate_conf *c, bool from_config,
+       size_t *evicted)
 {
     struct list_node fallen;
     list_init(&fallen);
@@ -354,6 +356,7 @@ change(struct gates *gs, struct gate *g, const struct gate_conf *c, size_t *evic
     if (st == ST_OK) {
         pthread_mutex_lock(&gs->lock);
         g->conf = *c;
+        g->from_config = g->from_config || from_config;
         if (gs->resting) {
             gs->resting = false;
             pthread_cond_signal(&gs->wake);
@@ -426,7 +429,7 @@ gates_update(struct gates *gs, const struct gate_conf *c, size_t *evicted, char 
         (void)snprintf(err, GATE_ERR_LEN, "%s: cannot be changed; delete and create the gate",
                        strcmp(gs->v[i]->conf.account, c->account) != 0 ? "account" : "subject");
         st = ST_INVAL;
-    } else if ((st = change(gs, gs->v[i], c, evicted)) != ST_OK) {
+    } else if ((st = change(gs, gs->v[i], c, false, evicted)) != ST_OK) {
         (void)snprintf(err, GATE_ERR_LEN, "%s", status_text(st));
     }
     end_change(gs);
@@ -494,8 +497,7 @@ gates_apply(struct gates *gs, const struct gate_conf *const *confs, size_t n)
         size_t evicted;
         size_t i = index_of(gs, confs[k]->name);
         if (i < gs->n) {
-            st = change(gs, gs->v[i], confs[k], &evicted);
-            gs->v[i]->from_config = true;
+            st = change(gs, gs->v[i], confs[k], true, &evicted);
         } else {
             st = make(gs, confs[k], true, err);
         }

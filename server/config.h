@@ -17,19 +17,11 @@
 /* What a write past write_deadline does to a client; default is to close it. */
 enum config_write_timeout { CONFIG_WRITE_DEFAULT, CONFIG_WRITE_CLOSE, CONFIG_WRITE_RETRY };
 
-struct gate_conf;
-
 struct config_pair {
     char *key, *value; /* owned */
 };
 
 struct cli;
-
-/* One gate of the block gates (api/gate_conf.h), with its place in the file for messages. */
-struct config_gate {
-    struct gate_conf *conf; /* owned */
-    char *place;            /* owned: "file:line:position: " */
-};
 
 struct config {
     /* server */
