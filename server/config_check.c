@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/gate_conf.h"
 #include "server/base/buf.h"
 #include "server/base/hash.h"
 #include "server/base/mem.h"
@@ -218,21 +217,6 @@ check_limits(const struct config *c, char **err)
     return ST_OK;
 }
 
-static enum status
-check_gates(const struct config *c, char **err)
-{
-    for (size_t i = 0; i < c->n_gates; i++) {
-        const struct config_gate *g = &c->gates[i];
-        const char *name = g->conf->account;
-        bool is_system = c->system_account != NULL && strcmp(name, c->system_account) == 0;
-        if (!is_system && strcmp(name, GLOBAL_ACCOUNT) != 0 && !has_account(c, name)) {
-            return fail(err, "%sgate \"%s\": account: there is no account \"%s\"", g->place,
-                        g->conf->name, name);
-        }
-    }
-    return ST_OK;
-}
-
 enum status
 config_check_finish(struct config *c, const struct config_loader *ld, char **err)
 {
@@ -245,9 +229,6 @@ config_check_finish(struct config *c, const struct config_loader *ld, char **err
     }
     if (st == ST_OK) {
         st = check_system_account(c, ld, err);
-    }
-    if (st == ST_OK) {
-        st = check_gates(c, err);
     }
     if (st == ST_OK) {
         st = open_global_account(c, ld);

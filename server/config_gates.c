@@ -110,3 +110,30 @@ CONFIG_BLOCK(gates)
         read_gate(ld, conf_map_key(v->map, i), conf_map_at(v->map, i));
     }
 }
+
+static bool
+has_account(const struct config *c, const char *name)
+{
+    if (strcmp(name, "$G") == 0 ||
+        (c->system_account != NULL && strcmp(name, c->system_account) == 0)) {
+        return true;
+    }
+    for (size_t i = 0; i < c->n_accounts; i++) {
+        if (strcmp(c->accounts[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+config_block_gates_end(struct config_loader *ld)
+{
+    for (size_t i = 0; i < ld->c->n_gates; i++) {
+        const struct config_gate *g = &ld->c->gates[i];
+        if (!has_account(ld->c, g->conf->account)) {
+            config_loader_error(ld, NULL, "%sgate \"%s\": account: there is no account \"%s\"",
+                                g->place, g->conf->name, g->conf->account);
+        }
+    }
+}

@@ -162,9 +162,9 @@ test_config_gates_that_are_wrong_name_the_field(void **state)
         {"gates { a { subject: x, limit: 1 }\n a { subject: y, limit: 1 } }",
          "a.conf:2:2: gate \"a\" is there twice"},
         {"gates { a { subject: x, limit: 1 } }\ngates { b { subject: y, limit: 1 } }",
-         "a.conf:2:0: the block \"gates\" is there twice"},
+         "a.conf:2:1: the block \"gates\" is there twice"},
         {"gates { \"a b\" { subject: x, limit: 1 } }",
-         "a.conf:1:8: \"a b\" is no name of a gate: 1 to 64 letters, digits, '-', '_'"},
+         "a.conf:1:9: \"a b\" is no name of a gate: 1 to 64 letters, digits, '-', '_'"},
         {"gates: 3", "a.conf:1:0: interface conversion: interface {} is int64, not "
                      "map[string]interface {}"},
     };
