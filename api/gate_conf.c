@@ -40,10 +40,11 @@ is_name(const char *s)
 enum status
 gate_conf_init(struct gate_conf *c, const char *name, char *err, size_t err_size)
 {
-    struct complaint e = {err, err_size};
     if (!is_name(name)) {
-        return wrong(&e, "\"%.80s\" is no name of a gate: 1 to %d letters, digits, '-', '_'", name,
-                     GATE_NAME_MAX);
+        (void)snprintf(err, err_size,
+                       "\"%.80s\" is no name of a gate: 1 to %d letters, digits, '-', '_'", name,
+                       GATE_NAME_MAX);
+        return ST_INVAL;
     }
     *c = (struct gate_conf){.account = "$G",
                             .discipline = APIQ_ADAPTIVE,
@@ -203,21 +204,18 @@ gate_conf_put(struct gate_conf *c, const char *key, const struct gate_value *v, 
             return members[i].put(c, &members[i], v, &e);
         }
     }
-    (void)wrong(&e, "unknown key: %.64s", key);
+    (void)snprintf(err, err_size, "unknown key: %.64s", key);
     return ST_NOTFOUND;
 }
 
 enum status
 gate_conf_check(const struct gate_conf *c, char *err, size_t err_size)
 {
-    struct complaint e = {err, err_size};
-    if (c->subject[0] == '\0') {
-        return wrong(&e, "subject: missing");
+    const char *missing = c->subject[0] == '\0' ? "subject" : c->limit == 0 ? "limit" : NULL;
+    if (missing != NULL) {
+        (void)snprintf(err, err_size, "%s: missing", missing);
     }
-    if (c->limit == 0) {
-        return wrong(&e, "limit: missing");
-    }
-    return ST_OK;
+    return missing == NULL ? ST_OK : ST_INVAL;
 }
 
 enum status

@@ -54,12 +54,12 @@ slot_enter(struct gates *gs, struct gate_request *r)
     return ST_OK;
 }
 
+/* Does not touch its request's list. */
 static void
 forget_taker(struct gates *gs, struct gate_taker *t)
 {
     struct taker_entry *entry = ktab_find(&gs->by_cid, t->cid);
     list_remove(&t->by_cid);
-    list_remove(&t->by_request);
     if (list_is_empty(&entry->takers)) {
         ktab_del(&gs->by_cid, entry);
     }
@@ -74,11 +74,15 @@ void
 slot_leave(struct gates *gs, struct gate_request *r, enum gate_end e)
 {
     struct gate *g = r->gate;
+    struct list_node *node;
+    struct list_node *next;
     uint64_t key = reply_key(g->watch->account_key, r->reply_hash);
     ASSERT(r->state == GATE_RUNNING);
-    while (!list_is_empty(&r->takers)) {
-        forget_taker(gs, LIST_ENTRY(r->takers.next, struct gate_taker, by_request));
+    LIST_FOREACH_SAFE(node, next, &r->takers)
+    {
+        forget_taker(gs, LIST_ENTRY(node, struct gate_taker, by_request));
     }
+    list_init(&r->takers);
     list_remove(&r->same_reply);
     list_remove(&r->run);
     struct reply_entry *entry = ktab_find(&gs->by_reply, key);
@@ -191,6 +195,7 @@ gate_untook(struct gate_request *r, uint64_t cid)
     {
         struct gate_taker *t = LIST_ENTRY(node, struct gate_taker, by_request);
         if (t->cid == cid) {
+            list_remove(node);
             forget_taker(gs, t);
             break;
         }
@@ -269,6 +274,7 @@ slot_conn_closed(struct gates *gs, uint64_t cid)
     while ((entry = ktab_find(&gs->by_cid, cid)) != NULL) {
         struct gate_taker *t = LIST_ENTRY(entry->takers.next, struct gate_taker, by_cid);
         struct gate_request *r = t->r;
+        list_remove(&t->by_request);
         forget_taker(gs, t);
         if (r->open == 0) {
             slot_leave(gs, r, GATE_GONE);
