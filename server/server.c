@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "server/advertise.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/auth/hasher.h"
@@ -124,11 +125,28 @@ begin_accounts(struct server *s)
 }
 
 static enum status
+check_advertise(const struct config *cfg)
+{
+    struct advertise told;
+    if (cfg->client_advertise == NULL ||
+        advertise_parse(cfg->client_advertise, 0, &told) == ST_OK) {
+        return ST_OK;
+    }
+    log_fatal("Error setting server INFO with ClientAdvertise value of %s, err=%s",
+              cfg->client_advertise, told.why);
+    return ST_INVAL;
+}
+
+static enum status
 begin_api(struct server *s)
 {
     struct api_opts opts = start_api_opts(s->config);
+    enum status st = check_advertise(s->config);
+    if (st != ST_OK) {
+        return st;
+    }
     host_init(s);
-    enum status st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
+    st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
     if (st != ST_OK) {
         log_fatal("Error starting server: the API plane: %s", status_text(st));
         return st;
