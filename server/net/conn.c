@@ -193,7 +193,9 @@ conn_close(struct conn *c, enum close_reason reason)
     stall_forget(c);
     event_del(&c->ev_read);
     event_del(&c->ev_write);
-    event_del(&c->ev_timer);
+    if (c->timer != TIMER_NONE) {
+        event_del(&c->ev_timer);
+    }
     if (c->is_dirty) {
         list_remove(&c->dirty);
         c->is_dirty = false;
