@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -240,30 +239,37 @@ srv_hear_end(int fd)
     close(fd);
 }
 
-struct errand {
-    struct loop_msg msg;
-    void (*fn)(struct loop *l, void *arg);
-    void *arg;
-    sem_t done;
-};
-
 static void
 on_errand(struct loop *l, struct loop_msg *msg)
 {
-    struct errand *e = LIST_ENTRY(msg, struct errand, msg);
+    struct srv_errand *e = LIST_ENTRY(msg, struct srv_errand, msg);
     e->fn(l, e->arg);
     sem_post(&e->done);
 }
 
 void
+srv_begin(struct srv *v, uint32_t loop, struct srv_errand *e, void (*fn)(struct loop *l, void *arg),
+          void *arg)
+{
+    *e = (struct srv_errand){.msg = {.run = on_errand}, .fn = fn, .arg = arg};
+    sem_init(&e->done, 0, 0);
+    loop_post(v->server->loops[loop], &e->msg);
+}
+
+void
+srv_finish(struct srv_errand *e)
+{
+    while (sem_wait(&e->done) != 0) {
+    }
+    sem_destroy(&e->done);
+}
+
+void
 srv_run(struct srv *v, uint32_t loop, void (*fn)(struct loop *l, void *arg), void *arg)
 {
-    struct errand e = {.msg = {.run = on_errand}, .fn = fn, .arg = arg};
-    sem_init(&e.done, 0, 0);
-    loop_post(v->server->loops[loop], &e.msg);
-    while (sem_wait(&e.done) != 0) {
-    }
-    sem_destroy(&e.done);
+    struct srv_errand e;
+    srv_begin(v, loop, &e, fn, arg);
+    srv_finish(&e);
 }
 
 struct wish {

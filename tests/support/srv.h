@@ -4,6 +4,9 @@
 #ifndef TESTS_SUPPORT_SRV_H
 #define TESTS_SUPPORT_SRV_H
 
+#include <semaphore.h>
+
+#include "server/net/loop.h"
 #include "server/priv.h"
 
 struct srv {
@@ -38,7 +41,17 @@ void srv_sync(int fd);
 /* The connection must have ended. */
 void srv_hear_end(int fd);
 
-/* Runs fn on a loop, and waits. */
+/* Runs fn on a loop; srv_finish waits for its end. */
+struct srv_errand {
+    struct loop_msg msg;
+    void (*fn)(struct loop *l, void *arg);
+    void *arg; /* borrowed: until srv_finish */
+    sem_t done;
+};
+void srv_begin(struct srv *v, uint32_t loop, struct srv_errand *e,
+               void (*fn)(struct loop *l, void *arg), void *arg);
+void srv_finish(struct srv_errand *e);
+/* Both in one. */
 void srv_run(struct srv *v, uint32_t loop, void (*fn)(struct loop *l, void *arg), void *arg);
 /* Waits until fn(arg) is true, asked on that loop once a turn. */
 void srv_until(struct srv *v, uint32_t loop, bool (*fn)(struct loop *l, void *arg), void *arg);
