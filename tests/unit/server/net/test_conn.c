@@ -34,24 +34,24 @@ test_conn_takes_a_payload_larger_than_its_read_buffer(void **state)
 {
     (void)state;
     struct srv v;
-    enum { SIZE = 1000 * 1000 };
+    enum { BIG = 1000 * 1000 };
     char line[64];
-    char *data = malloc(SIZE);
+    char *data = malloc(BIG);
     assert_non_null(data);
     srv_start(&v, "", 1);
     int from = srv_login(&v, 0, "");
     int to = srv_login(&v, 0, "");
     srv_say(to, "SUB big 1\r\n");
     srv_sync(to);
-    memset(data, 'x', SIZE);
-    snprintf(line, sizeof line, "PUB big %d\r\n", SIZE);
+    memset(data, 'x', BIG);
+    snprintf(line, sizeof line, "PUB big %d\r\n", BIG);
     srv_say(from, line);
-    srv_say_n(from, data, SIZE / 2);
-    srv_say_n(from, data, SIZE - SIZE / 2);
+    srv_say_n(from, data, BIG / 2);
+    srv_say_n(from, data, BIG - BIG / 2);
     srv_say(from, "\r\n");
-    snprintf(line, sizeof line, "MSG big 1 %d\r\n", SIZE);
+    snprintf(line, sizeof line, "MSG big 1 %d\r\n", BIG);
     srv_hear(to, line);
-    srv_skip(to, SIZE);
+    srv_skip(to, BIG);
     srv_hear(to, "\r\n");
     srv_sync(from);
     close(from);
@@ -157,17 +157,29 @@ has_pending(struct loop *l, void *arg)
     return c != NULL && c->out.pending > 0;
 }
 
-/* Fills the socket of a receiver that does not read. */
+enum {
+    MESSAGES = 400,
+    SIZE = 4096,
+    WHOLE = MESSAGES * (sizeof "MSG slow 1 4096\r\n" - 1 + SIZE + 2)
+};
+
+/* More than the socket of a receiver takes that does not read. */
 static void
-publish_until_it_waits(struct srv *v, int from, uint64_t cid)
+publish_much(int from)
 {
-    static const char data[4096] = {'x'};
-    for (int i = 0; i < 1000; i++) {
+    static const char data[SIZE] = {'x'};
+    for (int i = 0; i < MESSAGES; i++) {
         srv_say(from, "PUB slow 4096\r\n");
         srv_say_n(from, data, sizeof data);
         srv_say(from, "\r\n");
     }
     srv_sync(from);
+}
+
+static void
+publish_until_it_waits(struct srv *v, int from, uint64_t cid)
+{
+    publish_much(from);
     srv_until(v, 0, has_pending, &cid);
 }
 
@@ -182,8 +194,6 @@ read_to_the_end(int fd)
     close(fd);
     return all;
 }
-
-enum { TAKEN = 1024 * 1024, WHOLE = 1000 * (sizeof "MSG slow 1 4096\r\n" - 1 + 4096 + 2) };
 
 static void *
 stop_loops(void *arg)
@@ -221,7 +231,7 @@ test_conn_that_never_reads_does_not_hold_up_the_stop(void **state)
     int to = srv_login(&v, 0, "");
     srv_say(to, "SUB slow 1\r\n");
     srv_sync(to);
-    publish_until_it_waits(&v, from, srv_last_cid(&v));
+    publish_much(from);
     srv_stop(&v);
     close(from);
     close(to);
@@ -237,7 +247,7 @@ test_conn_past_its_write_deadline_is_closed(void **state)
     int to = srv_login(&v, 0, "");
     srv_say(to, "SUB slow 1\r\n");
     srv_sync(to);
-    publish_until_it_waits(&v, from, srv_last_cid(&v));
+    publish_much(from);
     while (atomic_load(&v.server->loops[0]->stats.slow_consumers) == 0) {
         srv_sync(from);
     }
@@ -266,16 +276,16 @@ test_conn_that_takes_a_little_is_kept_with_write_timeout_retry(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "write_deadline: \"500ms\"\nwrite_timeout: retry", 1);
+    srv_start(&v, "write_deadline: \"1s\"\nwrite_timeout: retry", 1);
     int from = srv_login(&v, 0, "");
     int to = srv_login(&v, 0, "");
     uint64_t cid = srv_last_cid(&v);
     srv_say(to, "SUB slow 1\r\n");
     srv_sync(to);
     publish_until_it_waits(&v, from, cid);
-    srv_skip(to, TAKEN);
+    srv_skip(to, WHOLE / 2);
     srv_until(&v, 0, is_slow, &cid);
-    srv_skip(to, WHOLE - TAKEN);
+    srv_skip(to, WHOLE - WHOLE / 2);
     srv_until(&v, 0, has_recovered, &cid);
     srv_sync(to);
     close(from);
@@ -288,18 +298,12 @@ test_conn_over_max_pending_is_closed_as_slow(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "max_pending: 1MB\nno_fast_producer_stall: true", 1);
+    srv_start(&v, "max_pending: 512KB\nmax_payload: 64KB\nno_fast_producer_stall: true", 1);
     int from = srv_login(&v, 0, "");
     int to = srv_login(&v, 0, "");
     srv_say(to, "SUB slow 1\r\n");
     srv_sync(to);
-    static const char data[4096] = {'x'};
-    for (int i = 0; i < 1000; i++) {
-        srv_say(from, "PUB slow 4096\r\n");
-        srv_say_n(from, data, sizeof data);
-        srv_say(from, "\r\n");
-    }
-    srv_sync(from);
+    publish_much(from);
     assert_int_equal(atomic_load(&v.server->loops[0]->stats.slow_consumers), 1);
     assert_true(read_to_the_end(to) < WHOLE);
     close(from);
