@@ -202,6 +202,7 @@ wait_for_loops(struct server *s)
     }
 }
 
+/* Takes now. */
 static enum status
 swap_in(struct server *s, struct config *now, char **err)
 {
@@ -213,6 +214,7 @@ swap_in(struct server *s, struct config *now, char **err)
     }
     if (st != ST_OK) {
         *err = mem_strdup(status_text(st));
+        config_unref(now);
         return st;
     }
     pthread_mutex_lock(&s->lock);
