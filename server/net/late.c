@@ -16,7 +16,13 @@ on_beat(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     struct loop *l = arg;
-    l->late.beat_due = clock_mono_ns() + BEAT;
+    struct late *t = &l->late;
+    int64_t now = clock_mono_ns();
+    /* NB: a process that goes on after a stop returns from its wait without events at first. */
+    if (now > t->beat_due + STANDSTILL && t->turn_began == 0) {
+        t->slept_from = t->wait_began;
+    }
+    t->beat_due = now + BEAT;
 }
 
 void
@@ -41,7 +47,8 @@ late_wait(struct loop *l)
     t->wait_began = clock_mono_ns();
     /* A turn that took long: what it left in the sockets came while it lasted. */
     bool was_long = t->turn_began != 0 && t->wait_began - t->turn_began > STANDSTILL;
-    t->from = was_long ? t->turn_began : 0;
+    t->from = was_long ? t->turn_began : t->slept_from;
+    t->slept_from = 0;
     t->turn_began = 0;
     t->arrived = 0;
 }

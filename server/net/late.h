@@ -20,6 +20,7 @@ struct late {
     int64_t beat_due;   /* when the next heartbeat should come */
     int64_t wait_began; /* when the loop last began to wait for events */
     int64_t turn_began; /* when this turn's first read began; 0: nothing was read yet */
+    int64_t slept_from; /* a standstill was noticed before anything was read; 0: none */
     int64_t from;       /* what is read in this turn came since then; 0: it came just now */
     int64_t arrived;    /* of the operation at hand; 0: just now */
 };
