@@ -9,7 +9,7 @@
 #include "server/conf/number.h"
 #include "server/config.h"
 #include "server/config_loader.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 #define RESPONSES_MAX     1
 #define RESPONSES_EXPIRES (120 * CLOCK_S)

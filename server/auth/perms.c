@@ -5,7 +5,7 @@
 
 #include "server/base/mem.h"
 #include "server/config.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 static void
 free_rules(struct perm_rules *r)

@@ -14,7 +14,7 @@
 #include "server/monitor/subdetail.h"
 #include "server/monitor/text.h"
 #include "server/monitor/vopts.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 #include "server/server.h"
 
 enum { DEFAULT_LIMIT = 1024 };

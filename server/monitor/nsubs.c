@@ -5,7 +5,7 @@
 
 #include "server/inspect.h"
 #include "server/monitor/vopts.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 #include "server/server.h"
 
 static bool

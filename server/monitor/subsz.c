@@ -9,7 +9,7 @@
 #include "server/monitor/sublistz.h"
 #include "server/monitor/views.h"
 #include "server/monitor/vopts.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 enum { DEFAULT_LIMIT = 1024 };
 

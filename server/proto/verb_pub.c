@@ -14,7 +14,7 @@
 #include "server/route/deliver.h"
 #include "server/route/replies.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 static bool
 begins_with(const char *s, size_t n, const char *prefix)

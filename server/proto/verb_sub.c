@@ -13,7 +13,7 @@
 #include "server/net/loop.h"
 #include "server/proto/verbs.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 static void
 send_ok(struct conn *c)
