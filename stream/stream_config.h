@@ -32,7 +32,8 @@ struct stream_source {
     char *filter_subject;
     struct subject_transform *transforms; /* owned array */
     size_t n_transforms;
-    char *api_prefix, *deliver_prefix; /* external */
+    bool external;
+    char *api_prefix, *deliver_prefix; /* of external */
     json_t *consumer;                  /* owned: "consumer", kept as it came; or NULL */
 };
 
@@ -79,13 +80,21 @@ enum js_error stream_config_from_json(const json_t *o, bool strict, struct strea
 /* As nats-server writes it. New reference or NULL. */
 json_t *stream_config_to_json(const struct stream_config *c);
 
-/* Sets defaults and checks all that can be checked without other streams. */
+/* Sets defaults (pedantic: demands them) and checks all that can be checked without other streams.
+ */
 enum js_error stream_config_check(struct stream_config *c, const struct js_opts *opts,
-                                  const struct js_limits *limits, struct js_fail *f) MUST_CHECK;
-/* Whether an update from `old` to `c` (checked) is allowed. */
-enum js_error stream_config_check_update(const struct stream_config *old,
-                                         const struct stream_config *c,
+                                  const struct js_limits *limits, bool pedantic,
+                                  struct js_fail *f) MUST_CHECK;
+/* Whether an update from `old` to `c` (checked) is allowed. A sealed one gets what goes with that.
+ */
+enum js_error stream_config_check_update(const struct stream_config *old, struct stream_config *c,
                                          struct js_fail *f) MUST_CHECK;
+
+/* metadata: nats-server's "_nats.req.level" as the features in use demand; without "_nats.ver" and
+ * "_nats.level", which only answers have. */
+enum status stream_config_stamp(struct stream_config *c) MUST_CHECK;
+/* The object as an answer has it: with those two. ST_NOMEM. */
+enum status js_metadata_for_answer(json_t *config) MUST_CHECK;
 
 /* A name of a stream or consumer that may be. */
 bool js_name_is_valid(const char *name, size_t len);
