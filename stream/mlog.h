@@ -43,6 +43,7 @@ void mlog_drop(struct mlog *l);
  * mlog_is_state_dirty, in the same push or later: a start finds the rest by itself. */
 void mlog_save_state(struct mlog *l, char out[128]);
 bool mlog_is_state_dirty(const struct mlog *l);
+uint64_t mlog_base(const struct mlog *l); /* for the record: store_op.row of STORE_PUT_STREAM */
 /* Saves index chunks that changed, at most max; false: nothing is left. From a slow timer and at
  * the stop: what is not saved, the next start scans. */
 bool mlog_checkpoint(struct mlog *l, size_t max);

@@ -9,9 +9,8 @@
  * reported as failed, and its other operations are kept and tried again with the next, so that
  * memory and disk agree in the end. Reads are synchronous and see what is committed; any thread.
  *
- * Messages live under the row number `log << 40 | (seq - base)`: a log is one incarnation of a
- * stream's content. Dropping all of it is a new log number; what is left behind is garbage, deleted
- * in slices of at most 5 ms between transactions. */
+ * A message lives in row STORE_ROW(stream, seq - base): base is the stream's, as its record says.
+ * Ranges of rows are deleted in slices of at most 5 ms between transactions. */
 #ifndef STREAM_STORE_H
 #define STREAM_STORE_H
 
@@ -43,16 +42,18 @@ void store_stop(struct store *s);
 void store_free(struct store *s);
 
 enum store_kind {
-    STORE_APPEND, /* msg with its seq; subject_id; new_subject: the id is new, with this text */
-    STORE_REMOVE, /* the message row `row` */
-    STORE_REMOVE_RANGE, /* rows row … row_end, in slices; gone logically at once by PUT_STREAM */
-    STORE_DROP_INDEX,   /* the saved index chunk `row` is out of date */
-    STORE_PUT_INDEX,    /* data: an index chunk, for the row number `row` */
-    STORE_PUT_STREAM,   /* stream, name ("account\0name"), data: the record (config and state) */
-    STORE_DEL_STREAM,   /* the stream, its consumers, subjects */
+    STORE_APPEND,       /* msg with its seq, in `row`; subject_id */
+    STORE_PUT_SUBJECT,  /* stream, subject_id, name: the text of that number */
+    STORE_REMOVE,       /* the message in `row` */
+    STORE_REMOVE_RANGE, /* rows row … row_end, in slices: the record tells that they are gone */
+    STORE_DROP_CHUNK,   /* the saved index chunk `row` is out of date */
+    STORE_PUT_CHUNK,    /* data: an index chunk, under the number `row` */
+    STORE_PUT_STREAM,   /* stream, row (base), name ("account\0stream"), data: the record */
+    STORE_DEL_STREAM,   /* the stream, its consumers and subjects; then its rows, in slices */
     STORE_PUT_CONSUMER, /* stream, name, data */
     STORE_DEL_CONSUMER, /* stream, name */
     STORE_SYNC,         /* nothing: done when all before it is committed */
+    STORE_KINDS_
 };
 
 /* One operation. Owned by the store from the push to done. */
@@ -62,13 +63,14 @@ struct store_op {
     uint32_t subject_id;
     uint64_t stream; /* the stream's number, as store_new_id gave it */
     uint64_t row, row_end;
-    struct msg *msg; /* ref: APPEND */
-    bool new_subject;
+    struct msg *msg;  /* ref: APPEND */
+    bool last;        /* the store's: of its push */
     const char *name; /* borrowed: with the op */
     size_t name_len;
     const void *data; /* borrowed: with the op */
     size_t data_len;
-    /* Called on the writer thread after the commit, in the order of the pushes; frees the op.
+    /* Called on the writer thread after the commit, in the order of the pushes; frees the op. NULL:
+     * the store frees it, by mem_free.
      * Appends that follow each other and have the same `group` (not NULL) come as one list: `more`
      * holds those after the first (by node), so that a stream takes its lock once. */
     void (*done)(struct store_op *op, struct list_node *more, enum status st);
@@ -78,7 +80,11 @@ struct store_op {
 void store_push(struct store *s, struct store_op *op);
 void store_push_list(struct store *s, struct list_node *ops); /* empty after it */
 
-/* A new number for a stream or a log, never used before. */
+/* Where the message of that offset (seq - base) of a stream lives; offsets are below 2^42. */
+#define STORE_OFFSET_BITS     42
+#define STORE_ROW(id, offset) ((uint64_t)(id) << STORE_OFFSET_BITS | (uint64_t)(offset))
+
+/* A number for a new stream, which no other has; 0: there are 2^21 already. */
 uint64_t store_new_id(struct store *s);
 
 /* How many transactions have failed so far; STORE_SYNC with this number in `row` reports ST_IO

@@ -11,11 +11,9 @@
 #include "stream/msg.h"
 #include "stream/store.h"
 
-#define STORE_ROW(log, off) ((log) << 40 | (off))
-
 /* Messages of rows lo … hi in their order (desc: the other way), at most n of them and about
- * max_bytes, each with one reference; seq is row - lo's log base: the caller's `base` is added to
- * the offset. What names a subject: subject(ctx, id) gives the text. */
+ * max_bytes, each with one reference. seq = offset of the row + base. subject(ctx, id) gives the
+ * text of a subject's number. */
 struct store_range {
     uint64_t lo, hi, base;
     size_t n, max_bytes;
