@@ -28,24 +28,16 @@ struct mlog_opts {
     uint64_t first_seq;  /* of a new one: 1 or what the configuration says */
     /* A message is no longer in the log: removed, or failed to be written. Under the stream's lock,
      * after the fact; not called for mlog_purge_to and mlog_reset. NULL: nobody asks. */
-    void (*on_remove)(void *ctx, uint64_t seq, uint32_t size);
-    void *ctx; /* borrowed: outlives the log */
+    void (*on_remove)(void *ctx, uint64_t seq, uint32_t size); /* size: as mlog_size */
+    void *ctx;                                                 /* borrowed: outlives the log */
 };
 enum status mlog_new(struct mlog **out, const struct mlog_opts *opts) MUST_CHECK;
-/* From what the store has: `state` is what mlog_save_state wrote into the stream's record. */
-enum status mlog_load(struct mlog **out, const struct mlog_opts *opts,
-                      const char *state) MUST_CHECK;
-/* Forgets it in memory; what is in the store stays. */
+/* From what the store has. The log keeps its own record there: base, first and last sequence. */
+enum status mlog_load(struct mlog **out, const struct mlog_opts *opts) MUST_CHECK;
+/* Forgets it in memory; what is in the store stays (STORE_DEL_STREAM deletes). */
 void mlog_free(struct mlog *l);
-/* Gives all its rows to the store's garbage: the stream is being deleted. */
-void mlog_drop(struct mlog *l);
-/* A short text for the stream's record. The record is to be written (stream_save) whenever
- * mlog_is_state_dirty, in the same push or later: a start finds the rest by itself. */
-void mlog_save_state(struct mlog *l, char out[128]);
-bool mlog_is_state_dirty(const struct mlog *l);
-uint64_t mlog_base(const struct mlog *l); /* for the record: store_op.row of STORE_PUT_STREAM */
-/* Saves index chunks that changed, at most max; false: nothing is left. From a slow timer and at
- * the stop: what is not saved, the next start scans. */
+/* Saves index chunks that changed, at most max; false: nothing is left. Lets go of recent messages
+ * that nobody has read for a while. The engine does it from a slow timer and at the stop. */
 bool mlog_checkpoint(struct mlog *l, size_t max);
 
 struct mlog_state {

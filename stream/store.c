@@ -25,7 +25,9 @@
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS stream(id INTEGER PRIMARY KEY, account TEXT NOT NULL,"
-    " name TEXT NOT NULL, base INTEGER NOT NULL, record TEXT NOT NULL);"
+    " name TEXT NOT NULL, record TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS log(id INTEGER PRIMARY KEY, base INTEGER NOT NULL,"
+    " record TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS consumer(stream INTEGER, name TEXT, record TEXT NOT NULL,"
     " PRIMARY KEY(stream, name)) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS subject(stream INTEGER, id INTEGER, subject TEXT NOT NULL,"
@@ -35,8 +37,8 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS chunk(id INTEGER PRIMARY KEY, data BLOB);"
     "CREATE TABLE IF NOT EXISTS garbage(lo INTEGER PRIMARY KEY, hi INTEGER, whole INTEGER);"
     "CREATE VIEW IF NOT EXISTS messages AS SELECT t.account, t.name AS stream,"
-    " (m.id & 4398046511103) + t.base AS seq, m.ts, s.subject, m.hdr, m.data"
-    " FROM message m JOIN stream t ON t.id = m.id >> 42"
+    " (m.id & 4398046511103) + l.base AS seq, m.ts, s.subject, m.hdr, m.data"
+    " FROM message m JOIN stream t ON t.id = m.id >> 42 JOIN log l ON l.id = t.id"
     " JOIN subject s ON s.stream = t.id AND s.id = m.subject;";
 
 enum status

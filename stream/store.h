@@ -48,7 +48,8 @@ enum store_kind {
     STORE_REMOVE_RANGE, /* rows row … row_end, in slices: the record tells that they are gone */
     STORE_DROP_CHUNK,   /* the saved index chunk `row` is out of date */
     STORE_PUT_CHUNK,    /* data: an index chunk, under the number `row` */
-    STORE_PUT_STREAM,   /* stream, row (base), name ("account\0stream"), data: the record */
+    STORE_PUT_LOG,      /* stream, row (base), data: the log's record */
+    STORE_PUT_STREAM,   /* stream, name ("account\0stream"), data: the record */
     STORE_DEL_STREAM,   /* the stream, its consumers and subjects; then its rows, in slices */
     STORE_PUT_CONSUMER, /* stream, name, data */
     STORE_DEL_CONSUMER, /* stream, name */

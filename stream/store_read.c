@@ -236,8 +236,15 @@ records(struct store *s, const char *sql, const uint64_t bind[2], store_record_f
 enum status
 store_streams(struct store *s, store_record_fn *fn, void *arg)
 {
-    return records(s, "SELECT id, base, account || char(0) || name, record FROM stream ORDER BY id",
+    return records(s, "SELECT id, 0, account || char(0) || name, record FROM stream ORDER BY id",
                    NULL, fn, arg);
+}
+
+enum status
+store_log(struct store *s, uint64_t stream, store_record_fn *fn, void *arg)
+{
+    const uint64_t bind[2] = {stream};
+    return records(s, "SELECT id, base, NULL, record FROM log WHERE id = ?", bind, fn, arg);
 }
 
 enum status

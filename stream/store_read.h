@@ -35,7 +35,7 @@ enum status store_scan(struct store *s, uint64_t lo, uint64_t hi,
                        bool (*fn)(void *arg, const struct store_head *h), void *arg) MUST_CHECK;
 /* Records, for a start. fn returns false to stop (without memory, say). */
 struct store_record {
-    uint64_t stream, id; /* id: a subject's number, an index chunk's row */
+    uint64_t stream, id; /* id: a subject's number, an index chunk's row, a log's base */
     const char *name;    /* borrowed for the call */
     size_t name_len;
     const void *data;
@@ -43,6 +43,7 @@ struct store_record {
 };
 typedef bool store_record_fn(void *arg, const struct store_record *r);
 enum status store_streams(struct store *s, store_record_fn *fn, void *arg) MUST_CHECK;
+enum status store_log(struct store *s, uint64_t stream, store_record_fn *fn, void *arg) MUST_CHECK;
 enum status store_consumers(struct store *s, uint64_t stream, store_record_fn *fn,
                             void *arg) MUST_CHECK;
 enum status store_subjects(struct store *s, uint64_t stream, store_record_fn *fn,

@@ -23,14 +23,16 @@ static const char *const texts[STMT_COUNT_] = {
     [STORE_REMOVE] = "DELETE FROM message WHERE id = ?",
     [STORE_DROP_CHUNK] = "DELETE FROM chunk WHERE id = ?",
     [STORE_PUT_CHUNK] = "INSERT OR REPLACE INTO chunk(id, data) VALUES(?, ?)",
-    [STORE_PUT_STREAM] = "INSERT OR REPLACE INTO stream(id, base, account, name, record)"
-                         " VALUES(?, ?, ?, ?, ?)",
+    [STORE_PUT_LOG] = "INSERT OR REPLACE INTO log(id, base, record) VALUES(?, ?, ?)",
+    [STORE_PUT_STREAM] = "INSERT OR REPLACE INTO stream(id, account, name, record)"
+                         " VALUES(?, ?, ?, ?)",
     [STORE_DEL_STREAM] = "DELETE FROM stream WHERE id = ?",
     [STORE_PUT_CONSUMER] = "INSERT OR REPLACE INTO consumer(stream, name, record) VALUES(?, ?, ?)",
     [STORE_DEL_CONSUMER] = "DELETE FROM consumer WHERE stream = ? AND name = ?",
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
+    [STMT_DEL_LOG] = "DELETE FROM log WHERE id = ?",
     [STMT_DEL_CONSUMERS] = "DELETE FROM consumer WHERE stream = ?",
     [STMT_DEL_SUBJECTS] = "DELETE FROM subject WHERE stream = ?",
     [STMT_GARBAGE_PUT] = "INSERT INTO garbage(lo, hi, whole) VALUES(?1, ?2, ?3) ON CONFLICT(lo)"
@@ -146,27 +148,34 @@ op_put_chunk(struct store *s, const struct store_op *op)
 }
 
 static int
+op_put_log(struct store *s, const struct store_op *op)
+{
+    sqlite3_stmt *q = s->stmts[STORE_PUT_LOG];
+    (void)sqlite3_bind_text64(q, 3, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
+    return run_u64_u64(s, STORE_PUT_LOG, op->stream, op->row);
+}
+
+static int
 op_put_stream(struct store *s, const struct store_op *op)
 {
     sqlite3_stmt *q = s->stmts[STORE_PUT_STREAM];
     size_t account = strnlen(op->name, op->name_len);
     size_t skip = account < op->name_len ? account + 1 : account;
-    (void)sqlite3_bind_text64(q, 3, op->name, account, SQLITE_STATIC, SQLITE_UTF8);
-    (void)sqlite3_bind_text64(q, 4, op->name + skip, op->name_len - skip, SQLITE_STATIC,
+    (void)sqlite3_bind_text64(q, 2, op->name, account, SQLITE_STATIC, SQLITE_UTF8);
+    (void)sqlite3_bind_text64(q, 3, op->name + skip, op->name_len - skip, SQLITE_STATIC,
                               SQLITE_UTF8);
-    (void)sqlite3_bind_text64(q, 5, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
-    return run_u64_u64(s, STORE_PUT_STREAM, op->stream, op->row);
+    (void)sqlite3_bind_text64(q, 4, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
+    return run_u64(s, STORE_PUT_STREAM, op->stream);
 }
 
 static int
 op_del_stream(struct store *s, const struct store_op *op)
 {
-    int rc = run_u64(s, STORE_DEL_STREAM, op->stream);
-    if (rc == SQLITE_OK) {
-        rc = run_u64(s, STMT_DEL_CONSUMERS, op->stream);
-    }
-    if (rc == SQLITE_OK) {
-        rc = run_u64(s, STMT_DEL_SUBJECTS, op->stream);
+    static const int all[] = {STORE_DEL_STREAM, STMT_DEL_LOG, STMT_DEL_CONSUMERS,
+                              STMT_DEL_SUBJECTS};
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && rc == SQLITE_OK; i++) {
+        rc = run_u64(s, all[i], op->stream);
     }
     if (rc == SQLITE_OK) {
         rc = garbage_add(s, STORE_ROW(op->stream, 0), STORE_ROW(op->stream + 1, 0) - 1, true);
@@ -189,6 +198,8 @@ do_op(struct store *s, const struct store_op *op)
         return garbage_add(s, op->row, op->row_end, false);
     case STORE_PUT_CHUNK:
         return op_put_chunk(s, op);
+    case STORE_PUT_LOG:
+        return op_put_log(s, op);
     case STORE_PUT_STREAM:
         return op_put_stream(s, op);
     case STORE_DEL_STREAM:
