@@ -36,7 +36,8 @@ endif
 BASE_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -I. \
                $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 VFLAGS  := $(FLAGS_$(VARIANT))
-LIBS    := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lcrypt -lm
+# The sanitizers define crypt_r themselves and look for the real one: it must be there all the same.
+LIBS    := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -Wl,--no-as-needed,-lcrypt,--as-needed -lm
 COMPILE  = $(CC) $(BASE_CFLAGS) $(VFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(WERROR),-Werror)
 LINK     = $(CC) $(VFLAGS) -g -pthread $(CFLAGS) -Wl,--as-needed $(LDFLAGS)
 

@@ -65,7 +65,9 @@ apiq_configure(struct apiq *q, enum apiq_level level, const struct apiq_conf *co
     }
     struct apiq_lv *lv = &q->lv[level];
     pthread_mutex_lock(&q->lock);
+    unsigned max_running = lv->conf.max_running;
     lv->conf = *conf;
+    lv->conf.max_running = max_running;
     apiq_evict(lv, q, NULL, fallen);
     judge_all(lv, clock_now(&q->clk));
     apiq_kick(q);

@@ -21,7 +21,7 @@ struct apiq_conf {
     int64_t adaptive_wait_ns; /* 500 ms. 0: only adaptive_age counts */
     unsigned aged_share;      /* 64: one pull in so many takes an old one. 0: none */
     unsigned min_share;       /* 8: one pull in so many, when passed over. 0: none, not 1 */
-    unsigned max_running;     /* 0: no bound of its own. Set by a pool */
+    unsigned max_running;     /* 0: no bound of its own. Told only: apiq_set_max_running sets it */
     unsigned max_pending; /* 1,024: the level is not pulled while more are pending. 0: no bound */
 };
 
@@ -35,7 +35,7 @@ void apiq_get_conf(struct apiq *q, enum apiq_level level, struct apiq_conf *out)
 enum status apiq_configure(struct apiq *q, enum apiq_level level, const struct apiq_conf *conf,
                            struct list_node *fallen) MUST_CHECK;
 
-/* max_running alone; what runs goes on. */
+/* How many may be RUNNING at once; a pool sets it. What runs goes on. */
 void apiq_set_max_running(struct apiq *q, enum apiq_level level, unsigned n);
 
 /* As the argument of apiq_new; what runs goes on. */

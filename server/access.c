@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "server/auth/account.h"
+#include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
 #include "server/inspect.h"
@@ -136,6 +137,7 @@ struct close_msg {
     struct loop_msg msg;
     uint64_t cid;
     enum close_reason reason;
+    const char *text; /* borrowed: static; the error that the client is told, or NULL */
 };
 
 static void
@@ -143,6 +145,10 @@ on_close(struct loop *l, struct loop_msg *msg)
 {
     struct close_msg *m = LIST_ENTRY(msg, struct close_msg, msg);
     struct conn *c = loop_find(l, m->cid);
+    if (c != NULL && m->text != NULL) {
+        conn_log(c, LVL_ERROR, "%s", m->text);
+        conn_send_err(c, m->text);
+    }
     if (c != NULL) {
         conn_close(c, m->reason);
     }
@@ -150,7 +156,7 @@ on_close(struct loop *l, struct loop_msg *msg)
 }
 
 void
-server_close_conn(struct server *s, uint64_t cid, bool kicked)
+server_close_conn(struct server *s, uint64_t cid, enum close_reason reason, const char *text)
 {
     /* Ids are dealt out to loops in turn (accept.c). */
     struct close_msg *m = mem_alloc(sizeof *m);
@@ -160,7 +166,8 @@ server_close_conn(struct server *s, uint64_t cid, bool kicked)
     }
     m->msg.run = on_close;
     m->cid = cid;
-    m->reason = kicked ? CLOSE_KICKED : CLOSE_SHUTDOWN;
+    m->reason = reason;
+    m->text = text;
     loop_post(s->loops[cid % s->n_loops], &m->msg);
 }
 
@@ -183,7 +190,7 @@ server_kick(struct server *s, uint64_t cid)
 {
     enum status st = must_exist(s, cid);
     if (st == ST_OK) {
-        server_close_conn(s, cid, true);
+        server_close_conn(s, cid, CLOSE_KICKED, NULL);
     }
     return st;
 }

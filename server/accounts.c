@@ -135,6 +135,13 @@ accounts_apply(struct server *s, const struct config *cfg)
     if (st != ST_OK || cfg->system_account == NULL) {
         return st;
     }
-    s->system = accounts_get(s, cfg->system_account);
-    return s->system != NULL ? activate(s, s->system, true) : ST_NOMEM;
+    struct account *system = accounts_get(s, cfg->system_account);
+    if (system == NULL) {
+        return ST_NOMEM;
+    }
+    /* NB: other threads read it; it is set before there are any and does not change by a reload. */
+    if (s->system != system) {
+        s->system = system;
+    }
+    return activate(s, system, true);
 }

@@ -202,6 +202,30 @@ cli_parse(int argc, char *const *argv, struct cli **out, char **err)
     return ST_OK;
 }
 
+void
+cli_redact(int argc, char **argv)
+{
+    for (int i = 1; i < argc && argv[i] != NULL; i++) {
+        const char *name = argv[i] + strspn(argv[i], "-");
+        size_t n = strcspn(name, "=");
+        char flag[16];
+        if (name == argv[i] || n >= sizeof(flag)) {
+            continue;
+        }
+        memcpy(flag, name, n);
+        flag[n] = '\0';
+        const struct option *o = option_by_flag(flag);
+        if (o == NULL || (o->bits & OPTION_SECRET) == 0) {
+            continue;
+        }
+        char *value = strchr(argv[i], '=');
+        value = value != NULL ? value + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+        if (value != NULL) {
+            memset(value, '*', strlen(value));
+        }
+    }
+}
+
 struct cli *
 cli_ref(struct cli *cli)
 {

@@ -25,6 +25,8 @@ enum cli_command {
 
 /* argv[0] is the program. ST_SYNTAX: *err is the line for standard error (mem_free). */
 enum status cli_parse(int argc, char *const *argv, struct cli **out, char **err) MUST_CHECK;
+/* Covers the values of --user, --pass and --auth with stars, where `ps` and /proc show them. */
+void cli_redact(int argc, char **argv);
 struct cli *cli_ref(struct cli *cli);
 void cli_unref(struct cli *cli);
 

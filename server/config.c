@@ -195,6 +195,7 @@ config_load(int argc, char **argv, struct config **out, enum config_action *acti
         mem_free(err);
         return st;
     }
+    cli_redact(argc, argv);
     switch (cli_command(cli)) {
     case CLI_HELP:
         cli_print_help(stdout);

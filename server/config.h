@@ -88,10 +88,11 @@ struct config {
 
 enum config_action { CONFIG_RUN, CONFIG_EXIT };
 
-/* Flags and the file they name (flags win). On ST_OK: CONFIG_RUN with *out (one reference), or
- * CONFIG_EXIT where the call was --help, --version, -t or --signal and has been carried out with
- * success; *out is NULL then. On failure one clear line (file:line:position where it has one) was
- * written to standard error in nats-server's form; the caller exits with 1. */
+/* Flags and the file they name (flags win); secrets in argv are covered up afterwards. On ST_OK:
+ * CONFIG_RUN with *out (one reference), or CONFIG_EXIT where the call was --help, --version, -t or
+ * --signal and has been carried out with success; *out is NULL then. On failure one clear line
+ * (file:line:position where it has one) was written to standard error in nats-server's form; the
+ * caller exits with 1. */
 enum status config_load(int argc, char **argv, struct config **out,
                         enum config_action *action) MUST_CHECK;
 

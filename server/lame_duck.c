@@ -89,7 +89,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
     /* At least one a tick; with very many clients as many as fall into a millisecond. */
     int64_t batch = d->interval > 0 && d->interval < CLOCK_MS ? CLOCK_MS / d->interval : 1;
     while (d->n > 0 && batch-- > 0) {
-        server_close_conn(s, d->cids[--d->n], false);
+        server_close_conn(s, d->cids[--d->n], CLOSE_SHUTDOWN, NULL);
     }
     if (d->n == 0 || server_count_conns(s, 0) == 0) {
         server_stop(s);

@@ -10,6 +10,7 @@
 
 #include "api/host.h"
 #include "server/base/list.h"
+#include "server/net/closed.h"
 #include "server/server.h"
 #include "server/server_loops.h"
 
@@ -104,7 +105,8 @@ void lame_duck_fini(struct server *s);
 /* host.c: what the API plane needs. */
 void host_init(struct server *s);
 
-/* Closes the connection of that id, on whichever loop it is. */
-void server_close_conn(struct server *s, uint64_t cid, bool kicked);
+/* Closes the connection of that id, on whichever loop it is. text: a static error that the client
+ * is told first, or NULL. Any thread. */
+void server_close_conn(struct server *s, uint64_t cid, enum close_reason reason, const char *text);
 
 #endif

@@ -3,6 +3,7 @@
  * INFO and the API plane take it over, and every loop swaps its snapshots between two turns. */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -12,6 +13,8 @@
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
+#include "server/gather.h"
+#include "server/inspect.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
 #include "server/priv.h"
@@ -118,6 +121,80 @@ log_change(void *arg, const char *line)
     log_info("%s", line);
 }
 
+static int
+newest_first(const void *a, const void *b)
+{
+    const struct conn_info *x = a;
+    const struct conn_info *y = b;
+    return x->cid < y->cid ? 1 : x->cid > y->cid ? -1 : 0;
+}
+
+/* Closes the newest clients (of one account, or of all for NULL) over a limit that was lowered. */
+static void
+trim(struct server *s, const char *account, int64_t most)
+{
+    struct inspect_query q = {.state = CONN_STATE_OPEN, .account = account};
+    struct conn_info *v;
+    size_t n;
+    if (inspect_conns(s, &q, &v, &n) != ST_OK) {
+        return;
+    }
+    qsort(v, n, sizeof *v, newest_first);
+    for (size_t i = 0; (int64_t)(n - i) > most && i < n; i++) {
+        if (account == NULL) {
+            server_close_conn(s, v[i].cid, CLOSE_MAX_CONNS, "maximum connections exceeded");
+        } else {
+            server_close_conn(s, v[i].cid, CLOSE_MAX_ACCOUNT_CONNS,
+                              "maximum account active connections exceeded");
+        }
+    }
+    inspect_free_conns(v, n);
+}
+
+static void
+trim_all(struct server *s)
+{
+    const struct config *cfg = s->config;
+    for (struct account *a = s->accounts; a != NULL; a = a->next) {
+        int64_t most = atomic_load(&a->max_conns);
+        if (most >= 0 && atomic_load(&a->conns) > most) {
+            trim(s, a->name, most);
+        }
+    }
+    int64_t most = cfg->max_connections > 0 ? cfg->max_connections : 0;
+    if (cfg->max_connections != 0 && server_count_conns(s, 0) > most) {
+        trim(s, NULL, most);
+    }
+}
+
+static void
+ask_nothing(struct loop *l, void *part, void *query)
+{
+    (void)l;
+    (void)part;
+    (void)query;
+}
+
+static void
+take_nothing(void *part, void *arg)
+{
+    (void)part;
+    (void)arg;
+}
+
+/* Messages to a loop keep their order: one that answers has swapped its snapshots. Who reads that
+ * the configuration was reloaded may rely on it. */
+static void
+wait_for_loops(struct server *s)
+{
+    struct gather_spec spec = {.part_size = 1, .ask = ask_nothing, .finish = take_nothing};
+    enum status st = gather_run(s, &spec, NULL);
+    if (st != ST_OK) {
+        log_warn("Reload: not every loop has taken the configuration over yet: %s",
+                 status_text(st));
+    }
+}
+
 static enum status
 swap_in(struct server *s, struct config *now, char **err)
 {
@@ -147,7 +224,10 @@ swap_in(struct server *s, struct config *now, char **err)
     if (start_log(now) != ST_OK || api_update(s->api, &opts) != ST_OK) {
         log_error("Reload: logging or the API plane could not take over every setting");
     }
-    return reload_tell_loops(s);
+    st = reload_tell_loops(s);
+    wait_for_loops(s);
+    trim_all(s);
+    return st;
 }
 
 enum status

@@ -21,6 +21,7 @@
 #include "server/auth/hasher.h"
 #include "server/base/assert.h"
 #include "server/base/clock.h"
+#include "server/base/errtext.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/base/nkey.h"
@@ -53,10 +54,9 @@ begin_log(struct server *s)
         return no_memory();
     }
     if (st != ST_OK) {
-        const char *why = strerror(errno);
-        fprintf(stderr, "error opening file: open %s: %c%s\n",
-                s->config->log_file != NULL ? s->config->log_file : "log",
-                tolower((unsigned char)why[0]), why + 1);
+        char why[ERRTEXT_LEN];
+        fprintf(stderr, "error opening file: open %s: %s\n",
+                s->config->log_file != NULL ? s->config->log_file : "log", errtext(errno, why));
     }
     return st;
 }
@@ -99,7 +99,8 @@ begin_base(struct server *s)
         event_config_free(cfg);
     }
     if (s->base == NULL || calls_init(s) != ST_OK) {
-        log_fatal("Error starting server: cannot wait for events: %s", strerror(errno));
+        char why[ERRTEXT_LEN];
+        log_fatal("Error starting server: cannot wait for events: %s", errtext(errno, why));
         return ST_IO;
     }
     signals_begin(s);
@@ -201,7 +202,9 @@ begin_loops(struct server *s)
         running += st == ST_OK;
     }
     if (st != ST_OK) {
-        log_fatal("Error starting server: I/O threads: %s: %s", status_text(st), strerror(errno));
+        char why[ERRTEXT_LEN];
+        log_fatal("Error starting server: I/O threads: %s: %s", status_text(st),
+                  errtext(errno, why));
         stop_loops(s, running);
         return st;
     }
@@ -247,10 +250,11 @@ static enum status
 listen_failed(const struct server *s, enum status st)
 {
     const struct config *cfg = s->config;
-    const char *why = st == ST_IO ? strerror(errno) : status_text(st);
+    char text[ERRTEXT_LEN];
+    const char *why = st == ST_IO ? errtext(errno, text) : status_text(st);
     long long port = cfg->port < 0 ? 0 : cfg->port;
-    log_fatal("Error listening on port: %s:%lld, \"listen tcp %s:%lld: bind: %c%s\"", s->host, port,
-              s->host, port, tolower((unsigned char)why[0]), why + 1);
+    log_fatal("Error listening on port: %s:%lld, \"listen tcp %s:%lld: bind: %s\"", s->host, port,
+              s->host, port, why);
     return st;
 }
 
@@ -292,20 +296,19 @@ static enum status
 begin_files(struct server *s)
 {
     const struct config *cfg = s->config;
+    char why[ERRTEXT_LEN];
     int http = monitor_port(s->monitor);
     struct runfiles_ports ports = {.host = s->host,
                                    .port = s->port,
                                    .monitor_host = http > 0 ? cfg->http_host : NULL,
                                    .monitor_port = http};
     if (cfg->pid_file != NULL && runfiles_write_pid(cfg->pid_file) != ST_OK) {
-        const char *why = strerror(errno);
-        log_fatal("Could not write pidfile: open %s: %c%s", cfg->pid_file,
-                  tolower((unsigned char)why[0]), why + 1);
+        log_fatal("Could not write pidfile: open %s: %s", cfg->pid_file, errtext(errno, why));
         return ST_IO;
     }
     if (cfg->ports_file_dir != NULL &&
         runfiles_write_ports(cfg->ports_file_dir, program_invocation_name, &ports) != ST_OK) {
-        log_fatal("Error writing ports file (%s): %s", cfg->ports_file_dir, strerror(errno));
+        log_fatal("Error writing ports file (%s): %s", cfg->ports_file_dir, errtext(errno, why));
         return ST_IO;
     }
     log_info("Server is ready");
@@ -321,7 +324,8 @@ end_files(struct server *s)
     }
     if (cfg->ports_file_dir != NULL &&
         runfiles_remove_ports(cfg->ports_file_dir, program_invocation_name) != ST_OK) {
-        log_warn("ports file in %s: %s", cfg->ports_file_dir, strerror(errno));
+        char why[ERRTEXT_LEN];
+        log_warn("ports file in %s: %s", cfg->ports_file_dir, errtext(errno, why));
     }
 }
 

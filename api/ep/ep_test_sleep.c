@@ -25,9 +25,6 @@ struct later {
 static void
 sleep_us(int64_t us)
 {
-    if (us == 0) {
-        return;
-    }
     struct timespec t = {us / 1000000, (us % 1000000) * 1000};
     if (us <= 0) {
         return;
@@ -38,9 +35,6 @@ sleep_us(int64_t us)
 static void
 spin_us(int64_t us)
 {
-    if (us == 0) {
-        return;
-    }
     struct timespec t;
     if (us <= 0) {
         return;

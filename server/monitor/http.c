@@ -11,7 +11,6 @@
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,15 +294,14 @@ listen_error(const char *host, int port, const char *reason)
 static int
 bound_port(evutil_socket_t fd)
 {
-    struct sockaddr_storage sa;
+    struct sockaddr_storage sa = {0};
     socklen_t len = sizeof sa;
-    if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0) {
+    char port[16];
+    if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0 ||
+        getnameinfo((struct sockaddr *)&sa, len, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0) {
         return 0;
     }
-    if (sa.ss_family == AF_INET6) {
-        return ntohs(((struct sockaddr_in6 *)&sa)->sin6_port);
-    }
-    return ntohs(((struct sockaddr_in *)&sa)->sin_port);
+    return (int)strtol(port, NULL, 10);
 }
 
 static enum status

@@ -145,20 +145,23 @@ put_task(struct buf *b, const char *tid)
     buf_putc(b, '\n');
 }
 
+static int
+is_task(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
 char *
 procz_threads(void)
 {
     struct buf b;
     buf_init(&b);
-    DIR *d = opendir("/proc/self/task");
-    struct dirent *e;
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        if (e->d_name[0] != '.') {
-            put_task(&b, e->d_name);
-        }
+    struct dirent **tasks = NULL;
+    int n = scandir("/proc/self/task", &tasks, is_task, versionsort);
+    for (int i = 0; i < n; i++) {
+        put_task(&b, tasks[i]->d_name);
+        free(tasks[i]); /* the C library's allocation */
     }
-    if (d != NULL) {
-        closedir(d);
-    }
+    free(tasks);
     return buf_detach(&b, NULL);
 }

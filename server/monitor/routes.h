@@ -20,10 +20,10 @@ enum routes_kind {
 struct route {
     const char *path;
     enum routes_kind kind;
+    int indent;                 /* of the JSON; 0: compact */
     const char *view;           /* a name for monitor_view, or NULL */
     const struct param *params; /* of the query */
     size_t n_params;
-    int indent;       /* of the JSON; 0: compact */
     const char *type; /* of the JSON content; NULL: application/json */
     const char *stat; /* the name it is counted under in http_req_stats; NULL: it is not */
 };

@@ -64,7 +64,7 @@ text_duration(int64_t ns, char *out)
         out[n++] = '-';
     }
     if (v == 0) {
-        strcpy(out, "0s");
+        snprintf(out, TEXT_LEN, "0s");
         return out;
     }
     if (v < (uint64_t)CLOCK_S) {

@@ -20,6 +20,7 @@
 #include "server/auth/auth.h"
 #include "server/base/assert.h"
 #include "server/base/clock.h"
+#include "server/base/errtext.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
@@ -40,10 +41,13 @@
 #include "server/server.h"
 #include "server/server_loops.h"
 
+/* Subscriptions that the record of a closed connection shows at most. */
+enum { CLOSED_SUBS_MAX = 1000 };
+
 static void
 read_address(struct conn *c)
 {
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss = {0};
     socklen_t len = sizeof ss;
     if (getpeername(c->fd, (struct sockaddr *)&ss, &len) != 0) {
         return;
@@ -82,7 +86,8 @@ init_fields(struct conn *c, struct loop *l, int fd, uint64_t cid)
     c->auth = auth_ref(l->auth);
     int one = 1;
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0) {
-        log_debug("TCP_NODELAY: %s", strerror(errno));
+        char why[ERRTEXT_LEN];
+        log_debug("TCP_NODELAY: %s", errtext(errno, why));
     }
     read_address(c);
 }
@@ -125,7 +130,8 @@ save_closed(struct conn *c, enum close_reason reason)
 {
     struct loop *l = c->loop;
     struct conn_info info;
-    if (snapshot_conn(c, true, &info) != ST_OK) {
+    /* Not the subscriptions of one that had very many: the copy would hold up the loop. */
+    if (snapshot_conn(c, c->n_subs <= CLOSED_SUBS_MAX, &info) != ST_OK) {
         return;
     }
     info.stop_wall = clock_wall_ns();

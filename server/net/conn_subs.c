@@ -118,3 +118,27 @@ conn_subs_remove_all(struct conn *c)
         }
     }
 }
+
+static struct sub *
+first_from(const struct conn *c, uint32_t slot)
+{
+    while (slot < c->cap_subs && c->subs[slot] == NULL) {
+        slot++;
+    }
+    return slot < c->cap_subs ? c->subs[slot] : NULL;
+}
+
+struct sub *
+conn_subs_first(const struct conn *c)
+{
+    return first_from(c, 0);
+}
+
+struct sub *
+conn_subs_next(const struct conn *c, const struct sub *s)
+{
+    if (s->hnext != NULL) {
+        return s->hnext;
+    }
+    return first_from(c, (uint32_t)(slot_of(c, sub_sid(s), s->sid_len) - c->subs) + 1);
+}

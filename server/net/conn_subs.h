@@ -16,8 +16,9 @@ enum status conn_subs_add(struct conn *c, const struct sub_spec *spec) MUST_CHEC
 void conn_subs_remove(struct conn *c, struct sub *s);
 void conn_subs_remove_all(struct conn *c);
 
-#define CONN_SUBS_FOREACH(c, i, s)                                                                 \
-    for (uint32_t i = 0; i < (c)->cap_subs; i++)                                                   \
-        for (struct sub *s = (c)->subs[i]; s != NULL; s = s->hnext)
+/* All of them in no order: the first, and the one behind s. NULL: that was all. Ask for the next
+ * one before s is removed. */
+struct sub *conn_subs_first(const struct conn *c);
+struct sub *conn_subs_next(const struct conn *c, const struct sub *s);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/base/errtext.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/net/accept.h"
@@ -38,12 +39,13 @@ static void
 wait_for_room(struct listener *l)
 {
     static struct log_limit limit;
+    char why[ERRTEXT_LEN];
     uint64_t held;
     if (log_limit_pass(&limit, &held)) {
         log_error("Temporary Client Accept Error (%s), sleeping %dms (%llu more like this)",
-                  strerror(errno), BACK_OFF_MS, (unsigned long long)held);
+                  errtext(errno, why), BACK_OFF_MS, (unsigned long long)held);
     }
-    struct timeval tv = {0, BACK_OFF_MS * 1000};
+    struct timeval tv = {0, (suseconds_t)BACK_OFF_MS * 1000};
     event_del(&l->ev);
     event_add(&l->back_off, &tv);
 }
@@ -91,15 +93,16 @@ open_socket(const struct addrinfo *ai)
 static int
 bound_port(int fd)
 {
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof ss;
-    if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } at = {.v6 = {0}};
+    socklen_t len = sizeof at;
+    if (getsockname(fd, &at.any, &len) != 0) {
         return 0;
     }
-    if (ss.ss_family == AF_INET6) {
-        return ntohs(((struct sockaddr_in6 *)(void *)&ss)->sin6_port);
-    }
-    return ntohs(((struct sockaddr_in *)(void *)&ss)->sin_port);
+    return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port);
 }
 
 /* As in Go, "0.0.0.0" and "" listen on IPv4 and IPv6 alike where the machine has both. */
@@ -115,6 +118,7 @@ open_at(const char *host, int port, int *fd)
     char service[16];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
+    *fd = -1;
     snprintf(service, sizeof service, "%d", port < 0 ? 0 : port);
     if (getaddrinfo(host, service, &hints, &list) != 0) {
         return ST_INVAL;

@@ -26,7 +26,7 @@ struct route_cache;
 struct server;
 
 /* Where a read ends at most; what is left of an operation is copied in front of it. */
-enum { LOOP_READ_SIZE = 256 * 1024, LOOP_CARRY_SIZE = 64 * 1024 };
+enum { LOOP_READ_SIZE = 512 * 1024, LOOP_CARRY_SIZE = 64 * 1024 };
 
 /* Something to be done on the loop's thread. run owns the message from then on. */
 struct loop_msg {
@@ -68,7 +68,6 @@ struct loop {
     uint64_t rng;
     struct loop_stats stats;
     bool stopping;
-
     pthread_mutex_t lock; /* guards inbox */
     struct list_node inbox;
     _Atomic int64_t inbox_bytes;
@@ -102,7 +101,6 @@ void loop_post_list(struct loop *l, struct list_node *list, size_t bytes);
 struct conn *loop_find(struct loop *l, uint64_t cid);
 void loop_add(struct loop *l, struct conn *c);
 void loop_remove(struct loop *l, struct conn *c);
-
 uint64_t loop_random(struct loop *l);
 
 static inline bool

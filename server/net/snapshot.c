@@ -57,8 +57,7 @@ copy_subs(const struct conn *c, struct conn_info *out)
     if (out->subs == NULL) {
         return ST_NOMEM;
     }
-    CONN_SUBS_FOREACH(c, i, s)
-    {
+    for (struct sub *s = conn_subs_first(c); s != NULL; s = conn_subs_next(c, s)) {
         if (copy_sub(c, s, &out->subs[out->n_subs++]) != ST_OK) {
             return ST_NOMEM;
         }

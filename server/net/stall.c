@@ -40,7 +40,7 @@ stall_note(struct conn *c, struct peer *p, int64_t pending)
 {
     const struct loop *l = c->loop;
     bool behind = is_much(l, pending) && !l->cfg->no_fast_producer_stall;
-    if (c->stall_on == NULL && (behind || is_mailbox_full(l, p))) {
+    if (c->stall_on == NULL && !c->closed && (behind || is_mailbox_full(l, p))) {
         c->stall_on = peer_ref(p);
     }
 }

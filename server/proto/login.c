@@ -214,29 +214,33 @@ find_again(const struct conn *c, struct auth *now)
 }
 
 static void
+tell_forbidden(struct conn *c, const struct sub *s)
+{
+    const char *queue = s->queue_len > 0 ? sub_queue(s) : NULL;
+    conn_sendf(c,
+               "-ERR 'Permissions Violation for Subscription to \"%.300s\"%s%.200s%s "
+               "(sid \"%.100s\")'\r\n",
+               sub_subject(s), queue != NULL ? " using queue \"" : "", queue != NULL ? queue : "",
+               queue != NULL ? "\"" : "", sub_sid(s));
+    log_info("Removed sub \"%s\" (sid \"%s\") for User \"%s\" - not authorized", sub_subject(s),
+             sub_sid(s), c->user->name);
+}
+
+static void
 drop_forbidden(struct conn *c)
 {
-    bool again = true;
-    while (again && !c->closed) {
-        again = false;
-        CONN_SUBS_FOREACH(c, i, s)
-        {
-            const char *queue = s->queue_len > 0 ? sub_queue(s) : NULL;
-            if (again || perms_may_subscribe(c->user->perms, sub_subject(s), s->subject_len, queue,
-                                             s->queue_len)) {
-                continue;
+    struct sub *s = conn_subs_first(c);
+    while (s != NULL && !c->closed) {
+        struct sub *next = conn_subs_next(c, s);
+        const char *queue = s->queue_len > 0 ? sub_queue(s) : NULL;
+        if (!perms_may_subscribe(c->user->perms, sub_subject(s), s->subject_len, queue,
+                                 s->queue_len)) {
+            tell_forbidden(c, s);
+            if (!c->closed) {
+                conn_subs_remove(c, s);
             }
-            conn_sendf(c,
-                       "-ERR 'Permissions Violation for Subscription to \"%.300s\"%s%.200s%s "
-                       "(sid \"%.100s\")'\r\n",
-                       sub_subject(s), queue != NULL ? " using queue \"" : "",
-                       queue != NULL ? queue : "", queue != NULL ? "\"" : "", sub_sid(s));
-            log_info("Removed sub \"%s\" (sid \"%s\") for User \"%s\" - not authorized",
-                     sub_subject(s), sub_sid(s), c->user->name);
-            conn_subs_remove(c, s);
-            again = true;
-            break;
         }
+        s = next;
     }
 }
 

@@ -82,7 +82,9 @@ take_value(struct connect *k, const struct field *f, const json_t *value)
         if (!json_is_integer(value)) {
             return false;
         }
-        *(json_int_t *)at = json_integer_value(value);
+        if (at != NULL) {
+            *(json_int_t *)at = json_integer_value(value);
+        }
         return true;
     }
     return false;

@@ -366,6 +366,14 @@ add_groups(void *arg, struct subset *set)
     return true;
 }
 
+/* Clients may publish to such a subject; as in nats-server it is nobody's. */
+static bool
+has_empty_token(const char *subject, size_t n)
+{
+    return n == 0 || subject[0] == '.' || subject[n - 1] == '.' ||
+           memmem(subject, n, "..", 2) != NULL;
+}
+
 static void
 walk(struct sublist *l, uint64_t hash, const char *subject, size_t n, struct collect *c)
 {
@@ -392,7 +400,9 @@ sublist_match(struct sublist *l, const char *subject, size_t n, struct match *m)
     match_reset(m);
     pthread_rwlock_rdlock(&l->lock);
     m->stamp = read_stamp(l, hash, subject, n);
-    walk(l, hash, subject, n, &c);
+    if (!has_empty_token(subject, n)) {
+        walk(l, hash, subject, n, &c);
+    }
     pthread_rwlock_unlock(&l->lock);
     if (c.nomem) {
         match_reset(m);
@@ -413,6 +423,9 @@ bool
 sublist_has_interest(struct sublist *l, const char *subject, size_t n)
 {
     bool found = false;
+    if (has_empty_token(subject, n)) {
+        return false;
+    }
     pthread_rwlock_rdlock(&l->lock);
     struct literal *lit = *find_literal(l, hash_bytes(subject, n), subject, n);
     if (lit != NULL || !trie_match(l->root, subject, n, stop_at_first, &found)) {

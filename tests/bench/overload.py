@@ -144,6 +144,7 @@ VARIANTS = {"header": "1s", "stock": None}
 # What nats-server's own plane is asked; the others say nothing new about it.
 PEER_CASES = ("S1", "S2", "S3", "S3-1000", "S4", "S6")
 CURVE = (0.5, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6, 2, 3, 5, 10)
+CURVE_COMPUTING = (0.5, 0.9, 1.1, 1.3, 2, 3)
 
 
 def capacity(plane, quick):
@@ -230,7 +231,7 @@ def spread(plane, jobs, run):
 
 def curve(plane, c, quick):
     """Points of goodput against offered load, both in multiples of C."""
-    times = CURVE if plane.sleeps else [t for t in CURVE if t <= 3]
+    times = CURVE if plane.sleeps else CURVE_COMPUTING
     times = times[::3] if quick else times
     got = spread(plane, list(times),
                  lambda t: run_case(plane, Case("", t, 12, []), c, None, quick))

@@ -4,7 +4,7 @@
 import shutil
 import subprocess
 
-HEAD = """set terminal svg size 760,420 background rgb 'white' font 'sans-serif,13'
+HEAD = """set terminal svg size 760,460 background rgb 'white' font 'sans-serif,13'
 set output '{out}'
 set grid lc rgb '#dddddd'
 set border 3 lc rgb '#888888'
@@ -42,7 +42,7 @@ set logscale x
 set xtics (0.5, 0.75, 1, 1.3, 2, 3, 5, 10)
 set xrange [0.45:11]
 set yrange [0:1.15]
-set key bottom left
+set key below
 """ + lines(series), series)
 
 
@@ -54,7 +54,7 @@ def pause(path, runs, stop, cont):
 set xlabel 'second in which the request was sent'
 set ylabel 'answered in time, %'
 set yrange [0:105]
-set key bottom right
+set key below
 set object 1 rect from {stop},0 to {cont},105 fc rgb '#eeeeee' fs solid noborder behind
 set label 'stopped' at {stop + 0.2},100
 """ + lines(series), series)

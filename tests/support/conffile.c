@@ -55,11 +55,15 @@ enum status
 conffile_args(const char *const *args, struct config **out, enum config_action *action,
               char told[CONFFILE_TEXT])
 {
-    char *argv[16] = {(char *)"./sluice"};
+    /* Copies: the program writes over the secrets among its arguments. */
+    static char words[16][256];
+    char *argv[17] = {words[0]};
     int argc = 1;
+    strcpy(words[0], "./sluice");
     for (; args[argc - 1] != NULL; argc++) {
-        assert_true(argc < 15);
-        argv[argc] = (char *)args[argc - 1];
+        assert_true(argc < 16);
+        snprintf(words[argc], sizeof(words[argc]), "%s", args[argc - 1]);
+        argv[argc] = words[argc];
     }
     FILE *caught = tmpfile();
     assert_non_null(caught);

@@ -7,13 +7,10 @@ $SYS.REQ, and for the events. Compared: status, content type, the keys and their
 stands in differences.txt, each with its reason; one that no longer occurs fails. Prints PASS | FAIL | SKIP lines."""
 import argparse
 import fnmatch
-import glob
 import json
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +18,9 @@ import urllib.error
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import server as process  # noqa: E402
+
 WAIT = 20
 
 CONFIG = """
@@ -116,33 +116,19 @@ class Client:
         self.sock.close()
 
 
-class Server:
+class Server(process.Server):
+    """One of the two, with its monitor."""
+
     def __init__(self, binary, config):
-        self.dir = tempfile.mkdtemp(prefix="monitor-")
-        path = os.path.join(self.dir, "server.conf")
+        directory = tempfile.mkdtemp(prefix="monitor-")
+        path = os.path.join(directory, "server.conf")
         with open(path, "w", encoding="utf-8") as f:
             f.write(config)
-        self.log = open(os.path.join(self.dir, "log"), "wb")
-        self.proc = subprocess.Popen([binary, "-c", path, "--ports_file_dir", self.dir], stderr=self.log, stdout=self.log)
-        ports = self.wait_ports()
-        self.port = int(ports["nats"][0].rsplit(":", 1)[1])
-        self.http = int(ports["monitoring"][0].rsplit(":", 1)[1])
+        super().__init__(process.find_binary(binary), directory, ["-c", path], WAIT)
+        self.wait_ready()
+        self.port = self.address()[1]
+        self.http = self.address("monitoring")[1]
         self.id = self.get("/varz", base=CONFIG_BASE.get(config, ""))[2]["server_id"]
-
-    def wait_ports(self):
-        end = time.monotonic() + WAIT
-        while time.monotonic() < end:
-            for name in glob.glob(os.path.join(self.dir, "*.ports")):
-                try:
-                    with open(name, encoding="utf-8") as f:
-                        return json.load(f)
-                except ValueError:
-                    pass  # half written
-            if self.proc.poll() is not None:
-                with open(self.log.name, encoding="utf-8", errors="replace") as f:
-                    raise Failure(f"ended at its start: {f.read()[-500:]}")
-            time.sleep(0.02)
-        raise Failure("no ports file")
 
     def get(self, path, base="", method="GET"):
         """(status, content type, JSON or text)"""
@@ -162,13 +148,7 @@ class Server:
         return status, kind, text
 
     def stop(self):
-        if self.proc.poll() is None:
-            self.proc.send_signal(signal.SIGTERM)
-            try:
-                self.proc.wait(WAIT)
-            except subprocess.TimeoutExpired:
-                self.proc.kill()
-        self.log.close()
+        super().stop()
         shutil.rmtree(self.dir, ignore_errors=True)
         return self.proc.returncode
 
@@ -471,7 +451,6 @@ def closed(server, n):
     while server.get("/connz?state=closed")[2]["total"] < n:
         if time.monotonic() > end:
             raise Failure("a closed connection does not appear")
-        time.sleep(0.02)
 
 
 def report(name, errors):

@@ -172,6 +172,27 @@ test_changing_everything_loses_nothing_and_runs_nothing_twice(void **state)
     kit_close(&k);
 }
 
+/* Whoever changes settings does not undo what a pool has set meanwhile. */
+static void
+test_configure_leaves_max_running_alone(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct apiq_conf conf;
+    kit_open(&k, 0);
+    kit_get(&k, &conf);
+    apiq_set_max_running(k.q, APIQ_NORMAL, 1);
+    kit_set(&k, &conf);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    assert_int_equal(kit_pull(&k), 1);
+    assert_int_equal(kit_pull(&k), 0);
+    kit_get(&k, &conf);
+    assert_int_equal(conf.max_running, 1);
+    kit_done(&k, 1);
+    kit_close(&k);
+}
+
 static void
 test_order_in_force_follows_a_change_at_once(void **state)
 {
@@ -222,6 +243,7 @@ main(void)
         cmocka_unit_test(test_shrinking_below_the_depth_gives_back_the_oldest_of_the_heaviest),
         cmocka_unit_test(test_shrinking_bytes_gives_back_until_it_fits),
         cmocka_unit_test(test_changing_everything_loses_nothing_and_runs_nothing_twice),
+        cmocka_unit_test(test_configure_leaves_max_running_alone),
         cmocka_unit_test(test_order_in_force_follows_a_change_at_once),
         cmocka_unit_test(test_names_of_orders_and_levels),
     };

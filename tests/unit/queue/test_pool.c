@@ -302,6 +302,32 @@ test_pool_pending_frees_the_worker_and_holds_the_key(void **state)
     shop_close(&s);
 }
 
+/* The look at what expires, every 50 ms, must not be what finds the next of the key. */
+static void
+test_pool_completion_wakes_a_sleeping_worker_at_once(void **state)
+{
+    (void)state;
+    struct shop s;
+    shop_open(&s, 3);
+    struct job *j = shop_new(&s, DEFERS, APIQ_NORMAL);
+    j->item.order_key = 5;
+    shop_push(&s, j);
+    await(&s.began);
+    int64_t begin = clock_mono_ns();
+    for (int i = 0; i < 200; i++) {
+        j = shop_new(&s, DEFERS, APIQ_NORMAL);
+        j->item.order_key = 5;
+        shop_push(&s, j);
+        pool_complete(s.p, &s.deferred->item);
+        await(&s.ended);
+        await(&s.began);
+    }
+    /* Found by the look, they would take 10 s. */
+    assert_true(clock_mono_ns() - begin < 4 * CLOCK_S);
+    pool_complete(s.p, &s.deferred->item);
+    shop_close(&s);
+}
+
 static void
 test_pool_worker_count_changes_while_it_runs(void **state)
 {
@@ -416,6 +442,7 @@ main(void)
         cmocka_unit_test(test_pool_tells_expired_ones_while_every_worker_is_stuck),
         cmocka_unit_test(test_pool_failed_run_gives_the_worker_back),
         cmocka_unit_test(test_pool_pending_frees_the_worker_and_holds_the_key),
+        cmocka_unit_test(test_pool_completion_wakes_a_sleeping_worker_at_once),
         cmocka_unit_test(test_pool_worker_count_changes_while_it_runs),
         cmocka_unit_test(test_pool_worker_may_change_the_worker_count),
         cmocka_unit_test(test_pool_stop_drops_what_waits_and_finishes_what_runs),

@@ -126,6 +126,26 @@ test_cli_what_is_not_there_may_be_switched_off(void **state)
 }
 
 static void
+test_cli_covers_secrets_in_the_arguments(void **state)
+{
+    (void)state;
+    char a[] = "sluice";
+    char b[] = "--pass=hunter2";
+    char c[] = "-auth";
+    char d[] = "tok";
+    char e[] = "-n";
+    char f[] = "pass";
+    char g[] = "--user";
+    char *argv[] = {a, b, c, d, e, f, g};
+    cli_redact(7, argv);
+    assert_string_equal(b, "--pass=*******");
+    assert_string_equal(c, "-auth");
+    assert_string_equal(d, "***");
+    assert_string_equal(f, "pass");
+    assert_string_equal(g, "--user");
+}
+
+static void
 test_cli_help_tells_of_every_flag(void **state)
 {
     (void)state;
@@ -207,6 +227,7 @@ main(void)
         cmocka_unit_test(test_cli_values_may_stand_alone_or_behind_an_equals_sign),
         cmocka_unit_test(test_cli_wrong_words_are_told),
         cmocka_unit_test(test_cli_what_is_not_there_may_be_switched_off),
+        cmocka_unit_test(test_cli_covers_secrets_in_the_arguments),
         cmocka_unit_test(test_cli_help_tells_of_every_flag),
         cmocka_unit_test(test_options_have_one_row_for_each_key_and_flag),
         cmocka_unit_test(test_cli_survives_every_failed_allocation),
