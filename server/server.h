@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "server/base/status.h"
+#include "server/base/version.h"
 
 struct account;
 struct api;
@@ -15,7 +16,6 @@ struct config;
 struct monitor;
 struct server;
 
-#define SERVER_VERSION "2.15.2" /* the NATS level that we match: clients gate features on it */
 #define SLUICE_VERSION "0.1.0"
 #define SERVER_PROTO   1
 

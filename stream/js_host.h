@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the JetStream engine needs from the server around it: a struct of functions, so that
  * stream/ knows no sockets and its tests bring a host of their own. Any thread may call them; no
- * lock of the engine is held over a call, and none calls back into the engine. */
+ * lock of the engine is held over a call but where it says so, and none calls back into the
+ * engine. */
 #ifndef STREAM_JS_HOST_H
 #define STREAM_JS_HOST_H
 
@@ -45,9 +46,11 @@ struct js_host {
     /* The same for a list (of js_out.node), in its order, cheaper; the list is empty after it. */
     void (*send_list)(void *ctx, struct list_node *list);
 
-    /* True if somebody in the account would get a message on that subject now. */
+    /* True if somebody in the account would get a message on that subject now. This and the next
+     * are also asked under a stream's lock: what they lock is a leaf. */
     bool (*has_interest)(void *ctx, struct account *acc, const char *subject);
-    /* … in the queue group; "" or NULL: in none or any. */
+    /* True if somebody subscribed to just that subject (wildcards do not count) in that queue
+     * group; "" or NULL: in none. */
     bool (*has_queue_interest)(void *ctx, struct account *acc, const char *subject,
                                const char *queue);
 
