@@ -37,8 +37,9 @@ enum status mlog_load(struct mlog **out, const struct mlog_opts *opts) MUST_CHEC
 /* Forgets it in memory; what is in the store stays (STORE_DEL_STREAM deletes). */
 void mlog_free(struct mlog *l);
 /* Saves index chunks that changed, at most max; false: nothing is left. Lets go of recent messages
- * that nobody has read for a while. The engine does it from a slow timer and at the stop. */
-bool mlog_checkpoint(struct mlog *l, size_t max);
+ * that nobody has read for a while. The engine does it from a slow timer and
+ * when it stops (then also the newest chunk). */
+bool mlog_checkpoint(struct mlog *l, size_t max, bool stopping);
 
 struct mlog_state {
     uint64_t msgs, bytes, first_seq, last_seq; /* empty: first_seq = last_seq + 1 */
