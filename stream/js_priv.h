@@ -22,9 +22,11 @@ struct js {
     struct store *file;       /* owned */
     struct store *memory;     /* owned */
     struct js_timers *timers; /* owned */
+    struct js_timer checkpoint;
     pthread_rwlock_t lock;
     struct list_node accounts; /* owned: js_account.node */
     _Atomic bool stopping, started;
+    bool stores_run;         /* js_start and js_stop only */
     _Atomic uint32_t n_push; /* consumers with a deliver subject, of all accounts */
     _Atomic int64_t memory_used, file_used;
 };
