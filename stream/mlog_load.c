@@ -104,7 +104,7 @@ scan(struct loading *ld, uint64_t from, uint64_t end)
         return ST_OK;
     }
     enum status st =
-        store_scan(ld->l->opts.store, STORE_ROW(id, from), STORE_ROW(id, end) - 1, on_head, ld);
+        store_scan(ld->l->opts.store, STORE_ROW(id, from), STORE_ROW(id, 0) + end - 1, on_head, ld);
     return st != ST_OK ? st : ld->st;
 }
 
@@ -147,6 +147,9 @@ sum_up(struct loading *ld)
     }
     l->first = mindex_next(l, l->first, l->next);
     l->committed = l->next;
+    uint64_t last = mindex_prev(l, l->next - 1, l->first);
+    int64_t ts = l->msgs > 0 ? mlog_ts_of(l, last) : 0;
+    l->last_ts = ts > l->last_ts ? ts : l->last_ts;
     for (uint32_t id = 1; id < l->n_ids; id++) {
         if (l->subjects[id] != NULL && l->subjects[id]->msgs == 0) {
             msubject_release(l, l->subjects[id]);

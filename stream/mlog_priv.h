@@ -109,6 +109,8 @@ uint64_t mlog_entry_bytes(const struct mlog *l, const struct mentry *e);
 enum status mlog_push_record(struct mlog *l, struct list_node *ops) MUST_CHECK;
 /* A zeroed operation with room behind it; NULL without memory. The store frees it. */
 struct store_op *mlog_op(const struct mlog *l, enum store_kind kind, uint64_t row, size_t extra);
+/* The time of a message that is there; 0 where the store cannot say. */
+int64_t mlog_ts_of(struct mlog *l, uint64_t off);
 /* In the recent ones: borrowed; NULL: not there. */
 struct msg *mrecent_find(const struct mlog *l, uint64_t seq);
 enum status mrecent_reserve(struct mlog *l, size_t n) MUST_CHECK;

@@ -337,9 +337,8 @@ keep_ts(void *arg, const struct store_head *h)
     return false;
 }
 
-/* 0 where the store cannot say. */
-static int64_t
-ts_of(struct mlog *l, uint64_t off)
+int64_t
+mlog_ts_of(struct mlog *l, uint64_t off)
 {
     int64_t ts = 0;
     const struct msg *m = mrecent_find(l, off + l->base);
@@ -357,7 +356,7 @@ first_ts(struct mlog *l)
         return 0;
     }
     if (l->first_ts_of != l->first + 1) {
-        l->first_ts = ts_of(l, l->first);
+        l->first_ts = mlog_ts_of(l, l->first);
         l->first_ts_of = l->first_ts != 0 ? l->first + 1 : 0;
     }
     return l->first_ts;
@@ -377,7 +376,7 @@ mlog_seq_at(struct mlog *l, int64_t ts)
     while (lo < hi) {
         uint64_t mid = lo + (hi - lo) / 2;
         uint64_t at = mindex_next(l, mid, hi);
-        if (at < hi && ts_of(l, at) < ts) {
+        if (at < hi && mlog_ts_of(l, at) < ts) {
             lo = at + 1;
         } else {
             hi = mid;
