@@ -13,13 +13,13 @@ struct config_loader;
 /* Defaults and ranges are in the option table. Times are nanoseconds, sizes bytes. */
 struct config_js {
     bool enabled;
-    char *domain; /* owned; NULL: none */
+    char *domain;                 /* owned; NULL: none */
     int64_t max_memory, max_file; /* < 0: three quarters of what the machine has */
     int64_t sync_interval;        /* 0: always */
     bool strict;
     int64_t max_buffered_msgs, max_buffered_size;
     int64_t max_ack_pending, max_request_batch, duplicate_window; /* 0: none */
-    int64_t max_consumers;                                        /* of a stream that asks for none */
+    int64_t max_consumers; /* of a stream that asks for none */
     int64_t batch_per_stream, batch_total, batch_msgs, batch_timeout;
 };
 

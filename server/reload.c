@@ -34,7 +34,8 @@ reload_make_info(const struct server *s, const struct config *cfg, bool lame_duc
                              .port = s->port,
                              .headers = !cfg->no_header_support,
                              .auth_required = auth_anonymous(s->auth) == NULL,
-                             .jetstream = cfg->jetstream,
+                             .jetstream = cfg->js.enabled,
+                             .domain = cfg->js.domain,
                              .lame_duck = lame_duck,
                              .max_payload = cfg->max_payload};
     if (cfg->client_advertise != NULL) {

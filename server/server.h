@@ -13,6 +13,7 @@
 struct account;
 struct api;
 struct config;
+struct js;
 struct monitor;
 struct server;
 
@@ -37,6 +38,8 @@ struct config *server_config(struct server *s);
 int64_t server_config_load_wall(const struct server *s);
 
 struct api *server_api(struct server *s);
+/* NULL: JetStream is off. Constant while clients are served. Any thread. */
+struct js *server_js(const struct server *s);
 /* NULL before it was made and after it was freed. Any thread. */
 struct monitor *server_monitor(struct server *s);
 

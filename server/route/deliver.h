@@ -19,8 +19,8 @@ struct loop;
 struct inbound {
     struct loop *loop;
     struct account *account;
-    struct conn *from; /* NULL: the server itself, or a connection of another loop */
-    uint64_t from_cid; /* 0: the server itself */
+    struct conn *from;   /* NULL: the server itself, or a connection of another loop */
+    uint64_t from_cid;   /* 0: the server itself */
     const char *subject; /* as receivers see it */
     size_t subject_len;
     const char *route; /* the subject that receivers are found by; NULL: the same */
