@@ -11,6 +11,7 @@
 #include "api/plane.h"
 #include "api/typed.h"
 #include "server/base/mem.h"
+#include "server/base/version.h"
 #include "stream/consumer.h"
 #include "stream/hdr.h"
 #include "stream/stream.h"
@@ -18,7 +19,7 @@
 #define SYSTEM_TYPE   "io.nats.jetstream.api.v1.system_response"
 #define AUDIT_TYPE    "io.nats.jetstream.advisory.v1.api_audit"
 #define AUDIT_SUBJECT "$JS.EVENT.ADVISORY.API"
-enum { API_LEVEL = 5, ERR_LEN = 400 };
+enum { ERR_LEN = 400 };
 
 bool
 js_req_fail(struct js_req *q, enum js_error e)
@@ -63,7 +64,7 @@ is_level_too_high(const struct api_request *r)
     memcpy(text, v, n);
     text[n] = '\0';
     long level = strtol(text, &end, 10);
-    return *end != '\0' || level > API_LEVEL;
+    return *end != '\0' || level > JS_API_LEVEL;
 }
 
 static bool

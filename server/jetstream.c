@@ -11,11 +11,12 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "server/base/version.h"
 #include "server/config.h"
 #include "server/priv.h"
 #include "stream/js.h"
 
-enum { API_LEVEL = 5, DIR_MAX = 4096 };
+enum { DIR_MAX = 4096 };
 #define UNKNOWN_DISK   (INT64_C(1) << 40)
 #define UNKNOWN_MEMORY (INT64_C(256) << 20)
 
@@ -106,7 +107,7 @@ banner(const struct js_opts *o)
     if (o->domain != NULL) {
         log_info("  Domain:          %s", o->domain);
     }
-    log_info("  API Level:       %d", API_LEVEL);
+    log_info("  API Level:       %d", JS_API_LEVEL);
     log_info("-------------------------------------------");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Advisories and metrics ($JS.EVENT.…), in nats-server's JSON types. Each makes one message and
- * gives it to stream_emit: under the stream's lock. Nothing is made where nobody listens is known
- * to the host only, so they are made always; without memory they are left out. */
+ * gives it to stream_emit: under the stream's lock. Nothing is made where nobody listens; without
+ * memory they are left out. */
 #ifndef STREAM_JS_ADVISORY_H
 #define STREAM_JS_ADVISORY_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/jobj.h"
 #include "api/js_req.h"
+#include "server/base/version.h"
 #include "stream/js_account.h"
-
-enum { API_LEVEL = 5 };
 
 static json_t *
 limits_json(struct js_account *acc)
@@ -40,7 +39,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
         jobj_str(&o, "domain", js_opts(q.js)->domain);
     }
     jobj_put(&o, "api",
-             json_pack("{s:i, s:I, s:I}", "level", API_LEVEL, "total", (json_int_t)u.api_total,
+             json_pack("{s:i, s:I, s:I}", "level", JS_API_LEVEL, "total", (json_int_t)u.api_total,
                        "errors", (json_int_t)u.api_errors));
     js_req_answer(&q, o);
     return js_req_end(&q);
