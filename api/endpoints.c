@@ -57,6 +57,9 @@ extern const struct api_endpoint ep_js_consumer_delete;
 extern const struct api_endpoint ep_js_consumer_pause;
 extern const struct api_endpoint ep_js_consumer_unpin;
 extern const struct api_endpoint ep_js_consumer_reset;
+extern const struct api_endpoint ep_js_clustered;
+extern const struct api_endpoint ep_js_clustered_consumer;
+extern const struct api_endpoint ep_js_account_purge;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_sleep;
 #endif
@@ -118,6 +121,9 @@ static const struct api_endpoint *const all[] = {
     &ep_js_consumer_pause,
     &ep_js_consumer_unpin,
     &ep_js_consumer_reset,
+    &ep_js_clustered,
+    &ep_js_clustered_consumer,
+    &ep_js_account_purge,
 #ifdef TESTING
     &ep_test_sleep,
 #endif
