@@ -72,8 +72,7 @@ void consumer_ack_receive(void *account, const struct js_in *in);  /* $JS.ACK.> 
 void consumer_next_receive(void *account, const struct js_in *in); /* ….CONSUMER.MSG.NEXT.*.* */
 void consumer_fc_receive(void *account, const struct js_in *in);   /* $JS.FC.> */
 
-/* js.h passes these on. */
+/* js.h passes it on. */
 void consumers_interest_changed(struct js_account *a, const char *subject, size_t len);
-void consumers_conn_closed(struct js *js, uint64_t cid);
 
 #endif

@@ -93,7 +93,9 @@ put_new(struct stream *s, const struct pub *p)
                             .data = p->data,
                             .data_len = p->data_len,
                             .flags = marked ? MSG_MARKED : 0};
+    u->fast_seq = p->fast_seq;
     if ((p->tail[0] != '\0' && (u->tail = mem_strdup(p->tail)) == NULL) ||
+        (p->fast_id != NULL && (u->fast_id = mem_strdup(p->fast_id)) == NULL) ||
         msg_new(&u->p.op.msg, &spec) != ST_OK) {
         put_free(u);
         return NULL;
@@ -113,6 +115,7 @@ put_free(struct put *u)
 {
     msg_unref(u->p.op.msg);
     mem_free(u->tail);
+    mem_free(u->fast_id);
     mem_free(u);
 }
 
@@ -357,7 +360,9 @@ finish_one(struct stream *s, struct put *u, enum status st)
 {
     const struct msg *m = u->p.op.msg;
     if (st == ST_OK) {
-        if (u->ack) {
+        if (u->fast_id != NULL) {
+            ingest_fast_stored(s, u, m->seq);
+        } else if (u->ack) {
             ingest_reply_ack(s, u->loop, u->reply, m->seq, u->tail);
         }
         if (s->republish != NULL) {

@@ -28,6 +28,8 @@ check_discard_new(struct stream *s, const struct pub *p, uint64_t size, struct j
         return store_failed(f, "maximum messages per subject exceeded");
     }
     mlog_state(s->log, &state);
+    state.msgs += p->ahead_msgs;
+    state.bytes += p->ahead_bytes;
     if (c->max_msgs > 0 && state.msgs >= (uint64_t)c->max_msgs && !at_limit) {
         return store_failed(f, "maximum messages exceeded");
     }
@@ -47,7 +49,7 @@ enum js_error
 ingest_check_room(struct stream *s, const struct pub *p, struct js_fail *f)
 {
     uint64_t size = mlog_size(s->memory, p->subject_len, p->hdr_len, p->data_len);
-    if (js_account_is_over(s->acc, s->memory, (int64_t)size)) {
+    if (js_account_is_over(s->acc, s->memory, (int64_t)(size + p->ahead_bytes))) {
         return js_fail_plain(f, JS_ERR_ACCOUNT_RESOURCES_EXCEEDED);
     }
     return s->cfg->discard == DISCARD_NEW && p->seq == 0 ? check_discard_new(s, p, size, f) : JS_OK;

@@ -22,6 +22,11 @@ struct pub {
     bool in_batch; /* checks that a batch does for itself are left out */
     uint64_t seq;  /* a mirror's: it gets this one; else 0 */
     int64_t ts;    /* 0: now */
+    uint64_t ahead_msgs, ahead_bytes; /* of its batch, not in the log yet */
+    const char *fast_id;              /* NULL: of no fast batch */
+    uint64_t fast_seq;
+
+    struct msg *base; /* borrowed: the last of the subject in the same batch, or NULL */
 
     /* What the checks found. */
     const char *msg_id;
@@ -43,7 +48,9 @@ struct put {
     uint64_t prev;         /* republish: the sequence of the subject's message before */
     uint32_t loop;
     bool ack, rollup_subject, rollup_all;
-    char *tail; /* owned or NULL */
+    char *tail;    /* owned or NULL */
+    char *fast_id; /* owned or NULL: of a fast batch, which answers */
+    uint64_t fast_seq;
     char reply[];
 };
 
@@ -78,6 +85,9 @@ void ingest_reply_text(struct stream *s, uint32_t loop, const char *reply, const
                        size_t len);
 /* After a commit of one message: limits per subject, roll-ups. */
 void ingest_settle(struct stream *s, const struct put *u);
+
+/* A message of a fast batch is committed. */
+void ingest_fast_stored(struct stream *s, const struct put *u, uint64_t seq);
 
 /* As Nats-TTL has it: seconds; -1: never. ST_INVAL. */
 enum status ttl_parse(const char *v, size_t n, int64_t *out) MUST_CHECK;

@@ -118,6 +118,7 @@ account_free(struct js_account *a)
     ntab_fini(&a->streams);
     ntab_fini(&a->deliver);
     (void)pthread_mutex_destroy(&a->lock);
+    (void)pthread_mutex_destroy(&a->deliver_lock);
     mem_free(a->name);
     mem_free(a);
 }
@@ -292,6 +293,7 @@ js_account_enable(struct js *js, struct account *acc, const char *name,
     a->limits = *limits;
     list_init(&a->order);
     (void)pthread_mutex_init(&a->lock, NULL);
+    (void)pthread_mutex_init(&a->deliver_lock, NULL);
     (void)pthread_rwlock_wrlock(&js->lock);
     list_push_back(&js->accounts, &a->node);
     (void)pthread_rwlock_unlock(&js->lock);
@@ -544,14 +546,6 @@ js_interest_changed(struct js *js, struct account *acc, const char *subject, siz
     struct js_account *a = js_account_of(js, acc);
     if (a != NULL && atomic_load_explicit(&a->n_push, memory_order_relaxed) > 0) {
         consumers_interest_changed(a, subject, len);
-    }
-}
-
-void
-js_conn_closed(struct js *js, uint64_t cid)
-{
-    if (!js_is_stopping(js)) {
-        consumers_conn_closed(js, cid);
     }
 }
 

@@ -66,8 +66,6 @@ struct js_account *js_account_of(struct js *js, const struct account *acc);
 /* A client subscribed or unsubscribed there (queue: "" or the group): deliver subjects gain or lose
  * interest. Cheap where no push consumer is. I/O threads. */
 void js_interest_changed(struct js *js, struct account *acc, const char *subject, size_t len);
-/* A connection closed: its waiting pull requests go. */
-void js_conn_closed(struct js *js, uint64_t cid);
 
 /* Calls fn(arg, st) when all that this thread pushed since `ticket` was taken is committed, at once
  * for memory. On the store's thread or on the caller's. Endpoints: take the ticket, change, then

@@ -40,7 +40,6 @@
 #include "server/route/replies.h"
 #include "server/server.h"
 #include "server/server_loops.h"
-#include "stream/js.h"
 
 /* Subscriptions that the record of a closed connection shows at most. */
 enum { CLOSED_SUBS_MAX = 1000 };
@@ -191,9 +190,6 @@ conn_close(struct conn *c, enum close_reason reason)
     save_closed(c, reason);
     conn_subs_remove_all(c);
     api_conn_closed(server_api(l->server), c->cid);
-    if (server_js(l->server) != NULL) {
-        js_conn_closed(server_js(l->server), c->cid);
-    }
     stall_forget(c);
     event_del(&c->ev_read);
     event_del(&c->ev_write);
