@@ -236,7 +236,7 @@ const struct option options[] = {
      .reload_name = "StreamMaxBufferedMsgs",
      .doc = "Messages of one stream that may wait to be stored"},
     {.name = "jetstream.max_buffered_size", .type = OPT_INT, FIELD(js.max_buffered_size),
-     .parse = config_block_jetstream_size, .def = 128 * MIB, .bits = OPTION_ZERO_DEFAULT,
+     .parse = config_block_jetstream_size, .max = INT64_MAX, .def = 128 * MIB, .bits = OPTION_ZERO_DEFAULT,
      .reload_name = "StreamMaxBufferedSize", .doc = "Their bytes"},
     {.name = "jetstream.request_queue_limit", .type = OPT_BLOCK,
      .parse = config_block_jetstream_limit, .doc = "The same as api.request_queue_limit"},
