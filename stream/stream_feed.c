@@ -27,8 +27,9 @@ feed_ref(struct feed *f)
 void
 feed_wake(struct feed *f, int64_t in)
 {
-    if (js_timer_set_earlier(f->to->js->timers, &f->timer, js_now(f->to->js) + in)) {
-        feed_ref(f);
+    feed_ref(f);
+    if (!js_timer_set_earlier(f->to->js->timers, &f->timer, js_now(f->to->js) + in)) {
+        feed_unref(f);
     }
 }
 
