@@ -126,8 +126,9 @@ consumer_arm(struct consumer *c, int64_t at)
         return;
     }
     c->armed = at;
-    if (js_timer_set_earlier(consumer_js(c)->timers, &c->timer, at)) {
-        consumer_ref(c);
+    consumer_ref(c);
+    if (!js_timer_set_earlier(consumer_js(c)->timers, &c->timer, at)) {
+        consumer_unref(c);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "stream/consumer_priv.h"
 #include "stream/consumer_text.h"
 #include "stream/js_advisory.h"
+#include "stream/rfc3339.h"
 
 enum { NAME_MAX_LEN = 255, MADE_UP_NAME = 8 };
 
@@ -25,7 +26,8 @@ set_level(struct consumer_config *cfg)
     }
     (void)json_object_del(cfg->metadata, "_nats.ver");
     (void)json_object_del(cfg->metadata, "_nats.level");
-    bool newer = cfg->has_pause_until || cfg->priority != PRIORITY_NONE || cfg->pinned_ttl != 0 ||
+    bool pauses = cfg->has_pause_until && cfg->pause_until != RFC3339_ZERO;
+    bool newer = pauses || cfg->priority != PRIORITY_NONE || cfg->pinned_ttl != 0 ||
                  cfg->n_priority_groups > 0;
     const char *level = cfg->ack == ACK_FLOW_CONTROL ? "4" : newer ? "1" : "0";
     return json_object_set_new(cfg->metadata, LEVEL_KEY, json_string(level)) == 0 ? ST_OK

@@ -104,6 +104,16 @@ consumer_now(const struct consumer *c)
     return js_now(c->stream->js);
 }
 
+/* True if the stream still has that message. */
+static inline bool
+consumer_stream_has(const struct consumer *c, uint64_t seq)
+{
+    const char *subject;
+    uint32_t size;
+    unsigned flags;
+    return mlog_peek(c->stream->log, seq, &subject, &size, &flags);
+}
+
 /* ---- consumer.c ---- */
 void consumer_free(struct consumer *c); /* at the last unref, or one that nobody saw yet */
 /* The timer fires at `at` (monotonic) or earlier. */

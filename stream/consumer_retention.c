@@ -39,8 +39,10 @@ retention_done(struct consumer *c, uint64_t seq)
 {
     struct stream *s = c->stream;
     const char *subject;
+    uint32_t size;
+    unsigned flags;
     if (s->cfg->retention == RETENTION_LIMITS || seq < mlog_first_seq(s->log) ||
-        !mlog_peek(s->log, seq, &subject, NULL, NULL) || is_needed(s, seq, subject)) {
+        !mlog_peek(s->log, seq, &subject, &size, &flags) || is_needed(s, seq, subject)) {
         return;
     }
     (void)!mlog_remove(s->log, seq);
@@ -58,7 +60,9 @@ retention_sweep(struct stream *s, uint64_t from)
     for (uint64_t seq = mlog_next(s->log, NULL, from); seq != 0 && seq <= last;
          seq = mlog_next(s->log, NULL, seq + 1)) {
         const char *subject;
-        if (mlog_peek(s->log, seq, &subject, NULL, NULL) && !is_needed(s, seq, subject)) {
+        uint32_t size;
+        unsigned flags;
+        if (mlog_peek(s->log, seq, &subject, &size, &flags) && !is_needed(s, seq, subject)) {
             (void)!mlog_remove(s->log, seq);
         }
     }

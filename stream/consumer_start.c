@@ -123,7 +123,7 @@ consumer_recount(struct consumer *c)
     }
     c->num_pending = count_range(c, c->resume, c->counted);
     for (size_t i = c->at_skip; i < c->n_skip; i++) {
-        c->num_pending += mlog_peek(c->stream->log, c->skip[i], NULL, NULL, NULL);
+        c->num_pending += consumer_stream_has(c, c->skip[i]);
     }
 }
 

@@ -207,8 +207,7 @@ read_unacked(struct consumer *c, const char *line)
         4) {
         return ST_SYNTAX;
     }
-    if (!mlog_peek(c->stream->log, seq, NULL, NULL, NULL) ||
-        unacked_find(&c->unacked, seq) != NULL) {
+    if (!consumer_stream_has(c, seq) || unacked_find(&c->unacked, seq) != NULL) {
         return ST_OK;
     }
     struct unacked *u;

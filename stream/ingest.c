@@ -429,11 +429,12 @@ ingest_done(struct store_op *first, struct list_node *more, enum status st)
             ingest_enforce_limits(s);
         }
     }
-    struct stream_links *links = s->links;
-    stream_unlock(s);
-    if (links != NULL && st == ST_OK) {
+    if (st == ST_OK) {
         stream_links_notify(s);
+    } else {
+        stream_sources_rewind(s);
     }
+    stream_unlock(s);
     struct list_node *it;
     for (n = 0; (it = list_pop_front(&all)) != NULL; n++) {
         put_free(LIST_ENTRY(it, struct put, p.op.node));

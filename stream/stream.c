@@ -199,8 +199,9 @@ err:
 void
 stream_tick_at(struct stream *s, int64_t at)
 {
-    if (js_timer_set_earlier(s->js->timers, &s->tick, at)) {
-        stream_ref(s);
+    stream_ref(s);
+    if (!js_timer_set_earlier(s->js->timers, &s->tick, at)) {
+        stream_unref(s);
     }
 }
 

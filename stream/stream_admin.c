@@ -267,11 +267,11 @@ stream_delete(struct stream *s, uint64_t cid, struct js_fail *f)
     js_account_use(s->acc, s->memory, -(int64_t)state.bytes);
     stream_forget_record(s);
     advise_stream_action(s, "delete", cid);
+    stream_links_notify(s);
     stream_unlock(s);
 
     stream_unserve(s);
     stream_sources_stop(s);
-    stream_links_notify(s);
     stream_reserve(s, s->cfg->max_bytes, -1);
     if (js_timer_cancel(s->js->timers, &s->tick)) {
         stream_unref(s);

@@ -24,9 +24,10 @@ void stream_sources_appeared(struct js_account *a, const char *name);
 void stream_sources_stop(struct stream *s);
 void stream_sources_free(struct stream_sources *v); /* NULL is allowed */
 
-/* Something was committed or removed in s, or s is deleted: who takes from it looks. No lock held.
- */
+/* Something was committed in s, or s is deleted: who takes from it looks. Under its lock. */
 void stream_links_notify(struct stream *s);
+/* What s took was not written: what it takes from is read anew. Under its lock. */
+void stream_sources_rewind(struct stream *s);
 void stream_links_free(struct stream_links *l); /* NULL is allowed */
 
 /* "mirror" and "sources" of StreamInfo. New reference; NULL: none, or *failed. Under the lock. */
