@@ -310,17 +310,12 @@ check_subjects(struct stream_config *c, struct js_fail *f)
         if (!subject_is_valid(s, strlen(s))) {
             return stream_config_invalid(f, "invalid subject");
         }
-        for (size_t k = 0; k < i; k++) {
-            if (strcmp(s, c->subjects[k]) == 0) {
-                return stream_config_invalid(f, "duplicate subjects detected");
-            }
-        }
         enum js_error e = check_reserved(s, c, f);
         if (e != JS_OK) {
             return e;
         }
         for (size_t k = i + 1; k < c->n_subjects; k++) {
-            if (strcmp(s, c->subjects[k]) != 0 && collide(s, c->subjects[k])) {
+            if (collide(s, c->subjects[k])) {
                 return stream_config_invalid(f, "subject \"%s\" overlaps with \"%s\"", s,
                                              c->subjects[k]);
             }
