@@ -215,6 +215,18 @@ run_due(struct consumer *c, int64_t now)
     arm_all(c);
 }
 
+/* By way of the timer, so that whoever made it is answered first. */
+void
+consumer_open(struct consumer *c)
+{
+    struct stream *s = c->stream;
+    stream_lock(s);
+    c->open = true;
+    consumer_arm(c, consumer_now(c));
+    stream_unlock(s);
+    consumer_unref(c);
+}
+
 void
 consumer_timer(struct js_timer *t)
 {

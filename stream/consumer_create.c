@@ -234,7 +234,7 @@ consumer_begin(struct consumer *c)
     if (c->is_push) {
         interest_check(c);
     }
-    consumer_pump(c);
+    consumer_arm(c, consumer_now(c));
 }
 
 static enum js_error
@@ -260,6 +260,7 @@ create(struct stream *s, struct consumer_config *cfg, const struct consumer_requ
         return js_fail_status(f, st);
     }
     consumer_set_idle_limit(c);
+    c->open = !c->stored;
     st = consumer_save_new(c);
     if (st != ST_OK) {
         consumer_forget(c);
@@ -493,6 +494,7 @@ consumer_revive(struct stream *s, struct consumer_config *cfg, const char *name,
         return st;
     }
     c->created = created;
+    c->open = true;
     *out = c;
     return ST_OK;
 }

@@ -309,7 +309,7 @@ deliver(struct consumer *c, const struct pick *p, size_t *size)
 static bool
 may_deliver(const struct consumer *c)
 {
-    if (c->deleted || (c->hold.seq != 0 && consumer_now(c) < c->hold.until)) {
+    if (!c->open || c->deleted || (c->hold.seq != 0 && consumer_now(c) < c->hold.until)) {
         return false;
     }
     bool wanted = c->is_push ? push_may_send(c) : c->pull.n_waiting > 0;

@@ -56,6 +56,7 @@ struct consumer {
     struct list_node node; /* of the stream's order */
     bool deleted;          /* whoever comes late finds nothing */
     bool is_push, stored;
+    bool open; /* delivers: its creation is committed */
     struct consumer_config *cfg; /* owned */
     char *record_config;         /* owned: the configuration as the record has it */
     struct mfilter *filter;      /* owned; NULL: takes all */
@@ -128,6 +129,8 @@ enum status consumer_make_filter(const struct consumer_config *cfg,
                                  struct mfilter **out) MUST_CHECK;
 /* The filters of a configuration, whichever way they are given. */
 size_t consumer_filters(const struct consumer_config *cfg, const char *const **out);
+/* It may deliver from now on. Without the lock; takes a reference. */
+void consumer_open(struct consumer *c);
 void consumer_timer(struct js_timer *t);
 void consumer_forget(struct consumer *c); /* out of the table; lets its reference go */
 

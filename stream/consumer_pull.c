@@ -303,7 +303,7 @@ pull_sweep(struct consumer *c, bool end)
 {
     struct pull *p = &c->pull;
     int64_t now = consumer_now(c);
-    if (p->n_waiting == 0 || (now < p->due && !(end && p->n_no_wait > 0))) {
+    if (p->n_waiting > 0 && now < p->due && !(end && p->n_no_wait > 0)) {
         return;
     }
     p->due = INT64_MAX;

@@ -18,7 +18,8 @@
 /* An operation with what it writes. Owned by the store once it is pushed. */
 struct record {
     struct store_op op;
-    char *data; /* owned or NULL */
+    char *data;            /* owned or NULL */
+    struct consumer *born; /* ref or NULL: it begins to deliver when this is committed */
     char name[];
 };
 
@@ -28,6 +29,9 @@ record_done(struct store_op *op, struct list_node *more, enum status st)
     (void)more;
     (void)st; /* the store tries again by itself; at the stop there is nobody to tell */
     struct record *r = LIST_ENTRY(op, struct record, op);
+    if (r->born != NULL) {
+        consumer_open(r->born);
+    }
     mem_free(r->data);
     mem_free(r);
 }
@@ -42,6 +46,7 @@ push_record(struct consumer *c, enum store_kind kind, char *data, size_t len)
         return ST_NOMEM;
     }
     memcpy(r->name, c->name, n + 1);
+    r->born = kind == STORE_PUT_CONSUMER && !c->open ? consumer_ref(c) : NULL;
     r->data = data;
     r->op = (struct store_op){.kind = kind,
                               .stream = c->stream->id,
