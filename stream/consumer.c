@@ -133,7 +133,7 @@ consumer_arm(struct consumer *c, int64_t at)
 }
 
 static void
-arm_all(struct consumer *c)
+arm_all(struct consumer *c, int64_t now)
 {
     consumer_arm(c, unacked_first_due(&c->unacked));
     consumer_arm(c, c->idle_at);
@@ -144,7 +144,7 @@ arm_all(struct consumer *c)
         consumer_arm(c, c->pull.due);
         consumer_arm(c, c->pull.pin_until);
     }
-    if (c->hold.seq != 0) {
+    if (c->hold.seq != 0 && c->hold.until > now) {
         consumer_arm(c, c->hold.until);
     }
     if (c->dirty) {
@@ -212,7 +212,7 @@ run_due(struct consumer *c, int64_t now)
     if (c->dirty && c->save_at <= now) {
         consumer_save(c);
     }
-    arm_all(c);
+    arm_all(c, now);
 }
 
 /* By way of the timer, so that whoever made it is answered first. */
