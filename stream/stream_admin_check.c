@@ -59,9 +59,11 @@ inherit_direct(struct js_account *a, struct stream_config *c, bool pedantic, str
 
 /* ---- cycles ---- */
 
+/* Breadth first, as nats-server goes: a stream counts as seen when its turn has come, so that an
+ * origin that is reached twice at different depths is taken for a cycle too. */
 struct walk {
-    struct js_account *a;
-    const char *seen[64]; /* borrowed: names of the streams on the way */
+    struct js_account *a; /* borrowed */
+    struct stream *v[64]; /* owned: to be visited, a reference each; NULL: the new configuration */
     size_t n;
 };
 
@@ -79,45 +81,48 @@ takes_any(const struct stream_config *c, const char *filter)
     return false;
 }
 
+/* Among the first `done` of the walk, or the new one. */
 static bool
-has_seen(const struct walk *w, const char *name)
+has_seen(const struct walk *w, size_t done, const char *self, const char *name)
 {
-    for (size_t i = 0; i < w->n; i++) {
-        if (strcmp(w->seen[i], name) == 0) {
-            return true;
-        }
+    bool seen = strcmp(self, name) == 0;
+    for (size_t i = 1; i < done && !seen; i++) {
+        seen = strcmp(stream_name(w->v[i]), name) == 0;
     }
-    return false;
+    return seen;
 }
 
-static bool has_cycle(struct walk *w, const struct stream_config *c);
-
 static bool
-leads_back(struct walk *w, const struct stream_config *c, const struct stream_source *src,
-           bool mirror)
+leads_back(struct walk *w, size_t done, const char *self, const struct stream_source *src)
 {
     if (src->external || src->name == NULL) {
         return false;
     }
-    if (has_seen(w, src->name)) {
-        return mirror || takes_any(c, src->filter_subject);
+    if (has_seen(w, done, self, src->name)) {
+        return true;
     }
-    struct stream *o = stream_find(w->a, src->name);
-    bool cycle = o != NULL && has_cycle(w, o->cfg);
-    stream_unref(o);
-    return cycle;
+    struct stream *o = w->n < sizeof w->v / sizeof *w->v ? stream_find(w->a, src->name) : NULL;
+    if (o != NULL) {
+        w->v[w->n++] = o;
+    }
+    return false;
 }
 
 static bool
-has_cycle(struct walk *w, const struct stream_config *c)
+has_cycle(struct js_account *a, const struct stream_config *c)
 {
-    if (w->n == sizeof w->seen / sizeof *w->seen) {
-        return false;
+    struct walk w = {.a = a, .n = 1};
+    bool cycle = false;
+    for (size_t at = 0; at < w.n && !cycle; at++) {
+        const struct stream_config *v = at == 0 ? c : w.v[at]->cfg;
+        for (size_t i = 0; i < v->n_sources && !cycle; i++) {
+            cycle = leads_back(&w, at + 1, c->name, &v->sources[i]) &&
+                    takes_any(v, v->sources[i].filter_subject);
+        }
+        cycle = cycle || (v->mirror != NULL && leads_back(&w, at + 1, c->name, v->mirror));
     }
-    w->seen[w->n++] = c->name;
-    bool cycle = c->mirror != NULL && leads_back(w, c, c->mirror, true);
-    for (size_t i = 0; i < c->n_sources && !cycle; i++) {
-        cycle = leads_back(w, c, &c->sources[i], false);
+    for (size_t i = 1; i < w.n; i++) {
+        stream_unref(w.v[i]);
     }
     return cycle;
 }
@@ -135,8 +140,7 @@ stream_check_others(struct js_account *a, struct stream_config *c, bool pedantic
     for (size_t i = 0; i < c->n_sources && e == JS_OK; i++) {
         e = check_origin(a, c, &c->sources[i], JS_ERR_SOURCE_MAX_MESSAGE_SIZE_TOO_BIG, f);
     }
-    struct walk w = {.a = a};
-    if (e == JS_OK && has_cycle(&w, c)) {
+    if (e == JS_OK && has_cycle(a, c)) {
         e = stream_config_invalid(f, "detected cycle");
     }
     return e;

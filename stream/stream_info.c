@@ -109,11 +109,41 @@ add_subjects(struct stream *s, json_t *state, const struct stream_info_opts *o, 
     return rc;
 }
 
+/* What is not committed yet is not there for whoever asks, as it is not for who reads. */
+static void
+committed_state(struct stream *s, struct mlog_state *st)
+{
+    struct msg *m;
+    const char *subject;
+    uint32_t size;
+    unsigned flags;
+    mlog_state(s->log, st);
+    uint64_t end = mlog_committed(s->log);
+    if (end >= st->last_seq) {
+        return;
+    }
+    for (uint64_t seq = end; (seq = mlog_next(s->log, NULL, seq + 1)) != 0;) {
+        if (mlog_peek(s->log, seq, &subject, &size, &flags)) {
+            st->msgs -= st->msgs > 0;
+            st->bytes -= st->bytes >= size ? size : st->bytes;
+        }
+    }
+    st->last_seq = end;
+    if (mlog_get(s->log, st->last_seq, NULL, &m) == ST_OK) {
+        st->last_ts = m->ts;
+        msg_unref(m);
+    }
+    if (st->msgs == 0) {
+        st->num_subjects = 0;
+        st->last_ts = st->last_seq > 0 ? st->last_ts : 0;
+    }
+}
+
 static json_t *
 state_json(struct stream *s, const struct stream_info_opts *o, uint64_t *total)
 {
     struct mlog_state st;
-    mlog_state(s->log, &st);
+    committed_state(s, &st);
     json_t *j = json_object();
     if (j == NULL) {
         return NULL;
