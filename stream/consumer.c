@@ -122,7 +122,7 @@ consumers_count(const struct stream *s)
 void
 consumer_arm(struct consumer *c, int64_t at)
 {
-    if (at >= c->armed || c->deleted) {
+    if (at >= c->armed || c->deleted || js_is_stopping(consumer_js(c))) {
         return;
     }
     c->armed = at;

@@ -25,7 +25,6 @@ push_init(struct consumer *c)
     }
     if (c->cfg->heartbeat > 0) {
         c->push.heartbeat_at = consumer_now(c) + c->cfg->heartbeat;
-        consumer_arm(c, c->push.heartbeat_at);
     }
     push_set_rate(c);
 }

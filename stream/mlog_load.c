@@ -150,11 +150,7 @@ sum_up(struct loading *ld)
     uint64_t last = mindex_prev(l, l->next - 1, l->first);
     int64_t ts = l->msgs > 0 ? mlog_ts_of(l, last) : 0;
     l->last_ts = ts > l->last_ts ? ts : l->last_ts;
-    for (uint32_t id = 1; id < l->n_ids; id++) {
-        if (l->subjects[id] != NULL && l->subjects[id]->msgs == 0) {
-            msubject_release(l, l->subjects[id]);
-        }
-    }
+    ld->st = msubjects_loaded(l);
 }
 
 static enum status

@@ -88,8 +88,10 @@ void mindex_fini(struct mlog *l);
 /* Finds or makes; *is_new where it was made. ST_NOMEM. */
 enum status msubject_intern(struct mlog *l, const char *text, size_t len, struct msubject **out,
                             bool *is_new) MUST_CHECK;
-/* With this number: a start. */
+/* With this number: a start. The store may have a text twice, under the number that it had once
+ * and the one that it has: msubjects_loaded, after the messages, keeps those that have some. */
 enum status msubject_load(struct mlog *l, uint32_t id, const char *text, size_t len) MUST_CHECK;
+enum status msubjects_loaded(struct mlog *l) MUST_CHECK;
 /* Its number is free for another. */
 void msubject_release(struct mlog *l, struct msubject *s);
 void msubject_add(struct mlog *l, struct msubject *s, uint64_t off);

@@ -43,7 +43,7 @@ reserve_ids(struct mlog *l, uint32_t id)
 }
 
 static enum status
-make(struct mlog *l, uint32_t id, const char *text, size_t len, struct msubject **out)
+make(struct mlog *l, uint32_t id, const char *text, size_t len, bool named, struct msubject **out)
 {
     struct msubject *s = mem_alloc_raw(sizeof(*s) + len + 1);
     if (s == NULL) {
@@ -55,7 +55,7 @@ make(struct mlog *l, uint32_t id, const char *text, size_t len, struct msubject 
     *s = (struct msubject){.id = id, .gen = l->last_gen, .len = (uint32_t)len};
     memcpy(s->text, text, len);
     s->text[len] = '\0';
-    enum status st = ntab_put(&l->by_name, s->text, len, s);
+    enum status st = named ? ntab_put(&l->by_name, s->text, len, s) : ST_OK;
     if (st != ST_OK) {
         mem_free(s);
         return st;
@@ -80,7 +80,7 @@ msubject_intern(struct mlog *l, const char *text, size_t len, struct msubject **
     uint32_t id = reuse ? l->free_ids[l->n_free - 1] : l->n_ids;
     enum status st = reserve_ids(l, id);
     if (st == ST_OK) {
-        st = make(l, id, text, len, out);
+        st = make(l, id, text, len, true, out);
     }
     if (st == ST_OK && reuse) {
         l->n_free--;
@@ -98,17 +98,16 @@ msubject_load(struct mlog *l, uint32_t id, const char *text, size_t len)
     if (st != ST_OK || id == 0 || l->subjects[id] != NULL) {
         return st != ST_OK ? st : ST_INVAL;
     }
-    st = make(l, id, text, len, &s);
+    st = make(l, id, text, len, false, &s);
     if (st == ST_OK && id >= l->n_ids) {
         l->n_ids = id + 1;
     }
     return st;
 }
 
-void
-msubject_release(struct mlog *l, struct msubject *s)
+static void
+free_id(struct mlog *l, struct msubject *s)
 {
-    (void)ntab_remove(&l->by_name, s->text, s->len);
     l->subjects[s->id] = NULL;
     if (l->n_free == l->cap_free) {
         uint32_t cap = l->cap_free == 0 ? 16 : l->cap_free * 2;
@@ -123,6 +122,28 @@ msubject_release(struct mlog *l, struct msubject *s)
         l->free_ids[l->n_free++] = s->id;
     }
     mem_free(s);
+}
+
+void
+msubject_release(struct mlog *l, struct msubject *s)
+{
+    (void)ntab_remove(&l->by_name, s->text, s->len);
+    free_id(l, s);
+}
+
+enum status
+msubjects_loaded(struct mlog *l)
+{
+    enum status st = ST_OK;
+    for (uint32_t id = 1; id < l->n_ids && st == ST_OK; id++) {
+        struct msubject *s = l->subjects[id];
+        if (s != NULL && s->msgs == 0) {
+            free_id(l, s);
+        } else if (s != NULL) {
+            st = ntab_put(&l->by_name, s->text, s->len, s);
+        }
+    }
+    return st;
 }
 
 void

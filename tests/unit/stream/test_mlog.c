@@ -214,6 +214,33 @@ test_mlog_a_gap_counts_as_deleted(void **state)
 }
 
 static void
+test_mlog_a_subject_that_came_back_is_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct mlog_subject s;
+    fixture_init(&f, false);
+    assert_int_equal(fixture_append(&f, "a", "1"), 1);
+    assert_int_equal(fixture_append(&f, "b", "2"), 2);
+    fixture_wait(&f);
+    assert_int_equal(mlog_remove(f.log, 1), ST_OK);
+    assert_int_equal(mlog_remove(f.log, 2), ST_OK);
+    assert_int_equal(fixture_append(&f, "a", "3"), 3);
+    assert_int_equal(fixture_append(&f, "b", "4"), 4);
+    fixture_reopen(&f, false);
+    assert_true(mlog_subject(f.log, "a", 1, &s));
+    assert_int_equal(s.first, 3);
+    assert_true(fixture_has(&f, 3, "a", "3"));
+    assert_true(fixture_has(&f, 4, "b", "4"));
+    assert_int_equal(state_of(&f).num_subjects, 2);
+    assert_int_equal(fixture_append(&f, "a", "5"), 5);
+    fixture_reopen(&f, true);
+    assert_true(mlog_subject(f.log, "a", 1, &s));
+    assert_int_equal(s.msgs, 2);
+    fixture_fini(&f);
+}
+
+static void
 test_mlog_without_memory_an_append_changes_nothing(void **state)
 {
     (void)state;
@@ -251,6 +278,7 @@ main(void)
         cmocka_unit_test(test_mlog_a_cursor_reads_on_from_the_store),
         cmocka_unit_test(test_mlog_times_lead_to_sequences),
         cmocka_unit_test(test_mlog_a_gap_counts_as_deleted),
+        cmocka_unit_test(test_mlog_a_subject_that_came_back_is_one),
         cmocka_unit_test(test_mlog_without_memory_an_append_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
