@@ -205,7 +205,11 @@ swap_in(struct server *s, struct config *now, char **err)
     if (st == ST_OK) {
         st = auth_new(&auth, now, accounts_get, s);
     }
+    if (st == ST_OK) {
+        st = jetstream_apply(s, now);
+    }
     if (st != ST_OK) {
+        auth_unref(auth);
         *err = mem_strdup(status_text(st));
         return st;
     }

@@ -9,8 +9,8 @@
 #include "server/base/hash.h"
 #include "server/base/list.h"
 #include "server/base/mem.h"
-#include "server/route/sub.h"
 #include "server/base/subject.h"
+#include "server/route/sub.h"
 #include "server/route/trie.h"
 
 enum { GEN_LITERAL = 1024, GEN_FIRST = 256, TABLE_MIN = 64 };
