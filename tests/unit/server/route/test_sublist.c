@@ -9,7 +9,7 @@
 
 #include "server/base/mem.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 #include "server/route/sublist.h"
 
 static struct sub *
