@@ -56,7 +56,7 @@ struct consumer {
     struct list_node node; /* of the stream's order */
     bool deleted;          /* whoever comes late finds nothing */
     bool is_push, stored;
-    bool open; /* delivers: its creation is committed */
+    bool open;                   /* delivers: its creation is committed */
     struct consumer_config *cfg; /* owned */
     char *record_config;         /* owned: the configuration as the record has it */
     struct mfilter *filter;      /* owned; NULL: takes all */

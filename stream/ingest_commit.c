@@ -106,6 +106,7 @@ add_put(struct commit *c, struct pub *p, struct js_fail *f)
     if (u == NULL) {
         return js_fail_status(f, ST_NOMEM);
     }
+    u->seq = p->ahead_subject + 1;
     list_push_back(&c->puts, &u->p.op.node);
     const struct msg *m = u->p.op.msg;
     ntab_remove(&c->subjects, msg_subject(m), m->subject_len);
@@ -153,6 +154,7 @@ check_one(struct commit *c, const struct msg *m, const struct pub *ack, bool add
     }
     struct put *before = ntab_get(&c->subjects, p->subject, p->subject_len);
     p->base = before != NULL ? before->p.op.msg : NULL;
+    p->ahead_subject = before != NULL ? before->seq : 0;
     if (e == JS_OK) {
         e = ingest_check(c->s, p, f);
     }

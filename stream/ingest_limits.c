@@ -22,8 +22,8 @@ check_discard_new(struct stream *s, const struct pub *p, uint64_t size, struct j
     struct mlog_state state;
     const char *v;
     size_t n;
-    bool at_limit = c->max_msgs_per > 0 && mlog_subject(s->log, p->subject, p->subject_len, &ms) &&
-                    ms.msgs >= (uint64_t)c->max_msgs_per;
+    (void)mlog_subject(s->log, p->subject, p->subject_len, &ms);
+    bool at_limit = c->max_msgs_per > 0 && ms.msgs + p->ahead_subject >= (uint64_t)c->max_msgs_per;
     if (at_limit && c->discard_new_per && !hdr_find(p->hdr, p->hdr_len, "Nats-Rollup", &v, &n)) {
         return store_failed(f, "maximum messages per subject exceeded");
     }

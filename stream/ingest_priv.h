@@ -23,6 +23,7 @@ struct pub {
     uint64_t seq;  /* a mirror's: it gets this one; else 0 */
     int64_t ts;    /* 0: now */
     uint64_t ahead_msgs, ahead_bytes; /* of its batch, not in the log yet */
+    uint64_t ahead_subject;           /* of its subject among them */
     const char *fast_id;              /* NULL: of no fast batch */
     uint64_t fast_seq;
 
@@ -44,7 +45,7 @@ struct pub {
 struct put {
     struct mlog_put p;
     struct list_node late; /* of stream.late_dups: duplicates only, p unused */
-    uint64_t seq;          /* the same */
+    uint64_t seq;          /* the same; in a batch: how many of its subject so far */
     uint64_t prev;         /* republish: the sequence of the subject's message before */
     uint32_t loop;
     bool ack, rollup_subject, rollup_all;

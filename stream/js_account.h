@@ -31,8 +31,8 @@ struct js_account {
     _Atomic uint64_t api_total, api_errors;
     _Atomic uint32_t n_push;                          /* consumers with a deliver subject */
     struct js_service *services[JS_ACCOUNT_SERVICES]; /* of the host */
-    pthread_mutex_t deliver_lock; /* a leaf: guards deliver */
-    struct ntab deliver;          /* deliver subjects, the consumers' own use */
+    pthread_mutex_t deliver_lock;                     /* a leaf: guards deliver */
+    struct ntab deliver;                              /* deliver subjects, the consumers' own use */
 };
 
 /* With a reference (stream_unref). NULL: none. */

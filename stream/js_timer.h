@@ -3,10 +3,10 @@
  * js_timers_run. Callbacks hold no lock. Any thread may set and cancel, also under a stream's lock
  * (the lock inside is a leaf).
  *
- * Life: whoever embeds a timer counts the armed timer as a reference to itself. Take a reference before
- * a set, and drop it where set says false: it was armed already. cancel: true = it was armed and will not fire: drop it. When it
- * fires, fn owns that reference and drops it at its end (also where it set the timer anew,
- * which takes one more). */
+ * Life: whoever embeds a timer counts the armed timer as a reference to itself. Take a reference
+ * before a set, and drop it where set says false: it was armed already. cancel: true = it was armed
+ * and will not fire: drop it. When it fires, fn owns that reference and drops it at its end (also
+ * where it set the timer anew, which takes one more). */
 #ifndef STREAM_JS_TIMER_H
 #define STREAM_JS_TIMER_H
 

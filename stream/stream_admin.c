@@ -20,9 +20,8 @@ same_or_not(struct stream *s, const struct stream_config *cfg, struct js_fail *f
     return stream_config_equal(s->cfg, cfg) ? JS_OK : js_fail_plain(f, JS_ERR_STREAM_NAME_EXIST);
 }
 
-/* Puts it into the table and makes it serve. On failure it is in none again. */
-static enum status
-begin(struct js_account *a, struct stream *s)
+enum status
+stream_begin(struct js_account *a, struct stream *s)
 {
     enum status st = js_account_add(a, s);
     if (st != ST_OK) {
@@ -38,8 +37,13 @@ begin(struct js_account *a, struct stream *s)
         stream_unserve(s);
         stream_reserve(s, s->cfg->max_bytes, -1);
         js_account_remove(a, s);
+        return st;
     }
-    return st;
+    stream_lock(s);
+    s->is_active = true;
+    stream_unlock(s);
+    stream_sources_appeared(a, s->name);
+    return ST_OK;
 }
 
 static enum js_error
@@ -59,7 +63,7 @@ make(struct js_account *a, struct stream_config *cfg, uint64_t cid, struct strea
     st = stream_save(s);
     stream_unlock(s);
     if (st == ST_OK) {
-        st = begin(a, s);
+        st = stream_begin(a, s);
     }
     if (st != ST_OK) {
         stream_lock(s);
@@ -69,10 +73,8 @@ make(struct js_account *a, struct stream_config *cfg, uint64_t cid, struct strea
         return js_fail_status(f, st);
     }
     stream_lock(s);
-    s->is_active = true;
     advise_stream_action(s, "create", cid);
     stream_unlock(s);
-    stream_sources_appeared(a, s->name);
     *out = s;
     return JS_OK;
 }

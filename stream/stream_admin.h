@@ -25,6 +25,10 @@ enum js_error stream_check_change(struct stream *s, const struct stream_config *
 /* Reserves (sign 1) or gives back (-1) max_bytes in the account's and the server's books. */
 void stream_reserve(struct stream *s, int64_t max_bytes, int sign);
 
+/* Puts a stream into its account's table and makes it serve, take and be taken from. On failure it
+ * is in no table. */
+enum status stream_begin(struct js_account *a, struct stream *s) MUST_CHECK;
+
 /* The record goes, with all that the store has of the stream. Under the stream's lock too. */
 void stream_forget_record(struct stream *s);
 /* All subjects down to max_msgs_per_subject, after a change of it. Under the stream's lock. */

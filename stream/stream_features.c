@@ -174,6 +174,18 @@ stream_features_fini(struct stream *s)
     }
 }
 
+enum status
+stream_features_reset(struct stream *s)
+{
+    s->intake = s->republish = NULL;
+    s->dedupe = NULL;
+    s->schedules = NULL;
+    s->batches = NULL;
+    s->last_msg_id = NULL;
+    s->has_ttl = false;
+    return stream_features_update(s);
+}
+
 /* ---- time ---- */
 
 static bool

@@ -42,6 +42,7 @@ struct stream {
     struct mlog *log;                /* owned */
     bool deleted;                    /* whoever comes late finds nothing */
     bool is_active;                  /* takes publishes */
+    bool restoring;                  /* not whole yet: a start drops it */
     char *ack_head;                  /* owned, constant: a PubAck up to the sequence */
     struct list_node outq;           /* js_out that wait for stream_unlock */
     bool flushing;                   /* a thread is sending outq, in its order */
@@ -108,6 +109,8 @@ void stream_unserve(struct stream *s);
  * from the log. Under the lock, or before anybody else has the stream. */
 enum status stream_features_update(struct stream *s) MUST_CHECK;
 void stream_features_fini(struct stream *s);
+/* After stream_features_fini: all anew. */
+enum status stream_features_reset(struct stream *s) MUST_CHECK;
 /* What is due by the clock; returns when it is to be called next (wall ns), INT64_MAX: never. Under
  * the lock. */
 int64_t stream_expire(struct stream *s, int64_t now);

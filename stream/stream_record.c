@@ -43,6 +43,10 @@ record_text(const struct stream *s, size_t *len)
     json_t *o = config != NULL ? json_pack("{s:o,s:s}", "config", config, "created",
                                            rfc3339_format(s->created, ts))
                                : NULL;
+    if (o != NULL && s->restoring && json_object_set_new(o, "restoring", json_true()) != 0) {
+        json_decref(o);
+        return NULL;
+    }
     size_t n = o != NULL ? json_dumpb(o, NULL, 0, JSON_COMPACT) : 0;
     char *text = n > 0 ? mem_alloc_raw(n) : NULL;
     if (text != NULL) {
@@ -79,7 +83,7 @@ stream_forget_record(struct stream *s)
 }
 
 static enum status
-read_record(struct stream_make *m, const char *record, size_t len)
+read_record(struct stream_make *m, const char *record, size_t len, bool *restoring)
 {
     json_t *o = json_loadb(record, len, 0, NULL);
     const char *created = json_string_value(json_object_get(o, "created"));
@@ -89,6 +93,7 @@ read_record(struct stream_make *m, const char *record, size_t len)
         stream_config_from_json(json_object_get(o, "config"), false, &m->cfg, &f) == JS_OK) {
         st = ST_OK;
     }
+    *restoring = json_is_true(json_object_get(o, "restoring"));
     json_decref(o);
     return st;
 }
@@ -131,12 +136,22 @@ stream_recover(struct js_account *a, uint64_t id, const char *record, size_t len
 {
     struct stream_make m = {.acc = a, .id = id, .load = true};
     struct stream *s;
-    enum status st = read_record(&m, record, len);
+    bool restoring;
+    enum status st = read_record(&m, record, len, &restoring);
     if (st == ST_OK) {
         st = stream_new(&s, &m);
     }
     if (st != ST_OK) {
         return st;
+    }
+    if (restoring) {
+        log_warn("JetStream: the restore of stream '%s > %s' was not finished: it is dropped",
+                 a->name, s->name);
+        stream_lock(s);
+        stream_forget_record(s);
+        stream_unlock(s);
+        stream_unref(s);
+        return ST_OK;
     }
     account_for(s);
     struct recovery r = {.s = s, .st = ST_OK};
