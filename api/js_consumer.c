@@ -16,11 +16,7 @@ js_consumer_answer(struct js_req *q, struct consumer *c)
     return js_stream_merge(js_req_object(q), consumer_info_json(c));
 }
 
-const struct jfield js_consumer_page_fields[] = {{.key = "offset",
-                                                  .kind = JF_INT,
-                                                  .type = "int",
-                                                  .off = offsetof(struct js_consumer_page, offset)},
-                                                 {0}};
+const struct jfield js_consumer_page_fields[] = {JS_REQ_OFFSET, {0}};
 
 static int
 by_name(const void *a, const void *b)
@@ -38,7 +34,8 @@ answer_page(struct js_req *q, const struct js_consumer_page *p, struct consumer 
     size_t to = n - from > p->limit ? from + p->limit : n;
     json_t *list = json_array();
     for (size_t i = from; i < to; i++) {
-        json_t *one = p->detail ? consumer_info_json(v[i]) : json_string(consumer_name(v[i]));
+        json_t *one = p->detail ? js_stream_plain(consumer_info_json(v[i]))
+                                : json_string(consumer_name(v[i]));
         jarr_add(&list, one);
     }
     json_t *o = js_req_object(q);

@@ -3,6 +3,7 @@
  *   CREATE.<stream>                    the oldest: an ephemeral, with a name or without
  *   DURABLE.CREATE.<stream>.<durable>  the older one for durables
  *   CREATE.<stream>.<name>[.<filter>]  the present one */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/js_consumer.h"
@@ -20,7 +21,24 @@ struct ask {
     bool pedantic;
 };
 
-static const char *const actions[] = {"", "create", "update", NULL};
+static enum status
+read_action(struct jread *in, const json_t *v, void *base)
+{
+    static const char *const actions[] = {"", "create", "update"};
+    struct ask *ask = base;
+    for (int i = 0; i < 3; i++) {
+        if (json_is_string(v) && strcmp(json_string_value(v), actions[i]) == 0) {
+            ask->action = i;
+            return ST_OK;
+        }
+    }
+    char text[64];
+    size_t n = json_dumpb(v, text, sizeof(text), JSON_ENCODE_ANY | JSON_COMPACT);
+    (void)snprintf(in->err, sizeof(in->err), "unknown consumer action: %.*s",
+                   (int)(n < sizeof(text) ? n : sizeof(text)), text);
+    in->failed = true;
+    return ST_SYNTAX;
+}
 
 static const struct jfield fields[] = {
     {.key = "stream_name", .kind = JF_STR, .off = offsetof(struct ask, stream)},
@@ -28,11 +46,7 @@ static const struct jfield fields[] = {
      .kind = JF_OBJECT,
      .type = "server.ConsumerConfig",
      .off = offsetof(struct ask, config)},
-    {.key = "action",
-     .kind = JF_ENUM,
-     .names = actions,
-     .type = "server.ConsumerAction",
-     .off = offsetof(struct ask, action)},
+    {.key = "action", .kind = JF_CUSTOM, .read = read_action},
     {.key = "pedantic", .kind = JF_BOOL, .off = offsetof(struct ask, pedantic)},
     {0}};
 

@@ -83,7 +83,13 @@ load(struct js_req *q)
         return js_req_nomem(q);
     }
     if (st != ST_OK) {
+        if (js_opts(q->js)->strict) {
+            (void)gojson_decoder_error(q->r->data, q->r->data_len, err, sizeof(err));
+        }
         return js_req_fail_text(q, JS_ERR_INVALID_JSON, err);
+    }
+    if (json_is_null(q->body)) {
+        q->body = NULL; /* as good as nothing; a static value: nothing to free */
     }
     return true;
 }
@@ -215,6 +221,16 @@ js_req_read(struct js_req *q, const struct jfield *fields, const char *go, void 
         return js_req_fail_text(q, JS_ERR_INVALID_JSON, in.err);
     }
     return st == ST_OK || js_req_nomem(q);
+}
+
+enum status
+js_req_read_offset(struct jread *in, const json_t *v, void *base)
+{
+    if (!json_is_integer(v)) {
+        return jfield_mismatch(in, v, "ApiPagedRequest.offset", "int");
+    }
+    *(int64_t *)base = json_integer_value(v);
+    return ST_OK;
 }
 
 char *

@@ -59,6 +59,13 @@ bool js_req_nomem(struct js_req *q);
 /* Reads the body by a table; go is nats-server's name of the type. False: failed. */
 bool js_req_read(struct js_req *q, const struct jfield *fields, const char *go, void *base);
 
+/* jfield.read of the member "offset" of requests for a page: an int64_t at the begin of base. */
+enum status js_req_read_offset(struct jread *in, const json_t *v, void *base) MUST_CHECK;
+#define JS_REQ_OFFSET                                                                              \
+    {                                                                                              \
+        .key = "offset", .kind = JF_CUSTOM, .read = js_req_read_offset                             \
+    }
+
 /* The n-th token of the subject, from 1; cut at size. Returns out. */
 char *js_req_token(const struct js_req *q, unsigned n, char *out, size_t size);
 enum { JS_REQ_NAME = 512 };

@@ -79,16 +79,22 @@ info_of(struct stream *s)
 }
 
 json_t *
+js_stream_plain(json_t *info)
+{
+    json_t *metadata = json_object_get(json_object_get(info, "config"), "metadata");
+    (void)json_object_del(metadata, "_nats.ver");
+    (void)json_object_del(metadata, "_nats.level");
+    return info;
+}
+
+json_t *
 js_stream_answer(struct js_req *q, struct stream *s)
 {
     return js_stream_merge(js_req_object(q), info_of(s));
 }
 
 const struct jfield js_stream_page_fields[] = {
-    {.key = "offset",
-     .kind = JF_INT,
-     .type = "int",
-     .off = offsetof(struct js_stream_page, offset)},
+    JS_REQ_OFFSET,
     {.key = "subject", .kind = JF_STR, .off = offsetof(struct js_stream_page, subject)},
     {0}};
 
@@ -105,7 +111,8 @@ js_stream_page_answer(struct js_req *q, const struct js_stream_page *p)
     size_t to = n - from > p->limit ? from + p->limit : n;
     json_t *list = json_array();
     for (size_t i = from; i < to; i++) {
-        jarr_add(&list, p->detail ? info_of(v[i]) : json_string(stream_name(v[i])));
+        jarr_add(&list,
+                 p->detail ? js_stream_plain(info_of(v[i])) : json_string(stream_name(v[i])));
     }
     js_streams_free(v, n);
     json_t *o = js_req_object(q);

@@ -22,6 +22,8 @@ bool js_stream_name_config(struct js_req *q, struct stream_config *cfg, const ch
 
 /* Takes both; o with the members of info behind its own. NULL where one is. */
 json_t *js_stream_merge(json_t *o, json_t *info);
+/* An info of a stream or consumer as lists have it: without what tells of this server. */
+json_t *js_stream_plain(json_t *info);
 /* {"type", and StreamInfo}. NULL without memory. */
 json_t *js_stream_answer(struct js_req *q, struct stream *s);
 

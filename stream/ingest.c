@@ -249,7 +249,7 @@ ingest_one(struct stream *s, struct pub *p, struct js_fail *f)
         e = ingest_check(s, p, f);
     }
     if (e == JS_OK && p->dup_seq > 0) {
-        return answer_duplicate(s, p);
+        return p->fast_id != NULL ? JS_OK : answer_duplicate(s, p);
     }
     if (e == JS_OK && s->cfg->retention == RETENTION_INTEREST &&
         !consumers_want(s, p->subject, p->subject_len)) {

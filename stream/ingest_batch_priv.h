@@ -35,6 +35,8 @@ struct fast_batch {
     uint32_t every, most; /* acknowledge each so many; at most that, as the client asked */
     bool gap_ok, commit;
     int64_t ends; /* wall ns */
+    char *reply;  /* owned or NULL: of the message that ended it, which is answered at the end */
+    uint32_t loop;
     size_t len;
     char id[BATCH_ID_MAX + 1];
 };

@@ -89,6 +89,7 @@ fast_batch_free(struct batches *all, struct fast_batch *b)
 {
     list_remove(&b->node);
     all->n_fast--;
+    mem_free(b->reply);
     mem_free(b);
 }
 
@@ -190,6 +191,9 @@ commit(struct stream *s, struct fast_batch *b, uint32_t loop, const char *reply)
     char tail[256];
     b->commit = true;
     if (b->last != b->stored) {
+        mem_free(b->reply);
+        b->reply = mem_strdup(reply);
+        b->loop = loop;
         return false;
     }
     batch_tail(tail, sizeof tail, b->id, b->last);
@@ -210,7 +214,10 @@ ingest_fast_stored(struct stream *s, const struct put *u, uint64_t seq)
     b->stream = seq;
     b->stored = b->pending == 0 ? b->last : u->fast_seq;
     if (b->commit && b->last == b->stored) {
-        (void)commit(s, b, u->loop, u->reply);
+        char *reply = b->reply;
+        b->reply = NULL;
+        (void)commit(s, b, reply != NULL ? b->loop : u->loop, reply != NULL ? reply : u->reply);
+        mem_free(reply);
         return;
     }
     if (!b->commit) {
@@ -348,6 +355,9 @@ fast_batch_takes(struct stream *s, struct pub *p, enum js_error *e, struct js_fa
     bool ok = parse(p->reply, len, &t);
     if (s->cfg->sealed) {
         *e = js_fail_plain(f, JS_ERR_STREAM_SEALED);
+    } else if (s->cfg->max_msg_size >= 0 &&
+               p->hdr_len + p->data_len > (uint64_t)s->cfg->max_msg_size) {
+        *e = js_fail_plain(f, JS_ERR_STREAM_MESSAGE_EXCEEDS_MAXIMUM);
     } else if (!s->cfg->allow_batched) {
         *e = js_fail_plain(f, JS_ERR_BATCH_PUBLISH_DISABLED);
     } else if (!ok) {

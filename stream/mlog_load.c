@@ -126,24 +126,38 @@ scan_rest(struct loading *ld)
     return st == ST_OK ? scan(ld, at, end) : st;
 }
 
-/* Sums, and what each subject has. An entry of a subject without a text is dropped. */
+/* Sums of one chunk. An entry of a subject without a text is dropped. */
+static void
+sum_chunk(struct mlog *l, uint64_t number, struct mchunk *c)
+{
+    for (uint32_t i = 0; i < c->cap && c->live > 0; i++) {
+        struct mentry *e = &c->entries[i];
+        if (e->subject == 0) {
+            continue;
+        }
+        struct msubject *s = e->subject < l->n_ids ? l->subjects[e->subject] : NULL;
+        if (s == NULL) {
+            *e = (struct mentry){0};
+            c->live--;
+            continue;
+        }
+        msubject_add(l, s, (number << CHUNK_BITS) + i);
+        l->msgs++;
+        l->bytes += mlog_entry_bytes(l, e);
+    }
+}
+
+/* Sums, and what each subject has. */
 static void
 sum_up(struct loading *ld)
 {
     struct mlog *l = ld->l;
     l->first = ld->first;
     l->next = l->next > ld->next ? l->next : ld->next;
-    for (uint64_t at = mindex_next(l, l->first, l->next); at < l->next;
-         at = mindex_next(l, at + 1, l->next)) {
-        const struct mentry *e = mindex_at(l, at);
-        struct msubject *s = e->subject < l->n_ids ? l->subjects[e->subject] : NULL;
-        if (s == NULL) {
-            mindex_clear(l, at);
-            continue;
+    for (size_t i = 0; i < l->n_chunks; i++) {
+        if (l->chunks[i] != NULL) {
+            sum_chunk(l, l->dir_first + i, l->chunks[i]);
         }
-        msubject_add(l, s, at);
-        l->msgs++;
-        l->bytes += mlog_entry_bytes(l, e);
     }
     l->first = mindex_next(l, l->first, l->next);
     l->committed = l->next;

@@ -21,7 +21,7 @@
 #define SCHEMA_VERSION 1
 #define WAL_LIMIT      INT64_C(268435456)
 /* A file up to this size is checked wholly at a start. */
-#define CHECK_LIMIT INT64_C(268435456)
+#define CHECK_LIMIT INT64_C(33554432)
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS stream(id INTEGER PRIMARY KEY, account TEXT NOT NULL,"

@@ -45,7 +45,9 @@ run(struct api *a, struct api_request *r, struct reply *out)
     struct ask ask = {0};
     if (js_req_begin(&q, a, r, out, JS_BODY_ANY) &&
         js_req_read(&q, fields, "JSApiConsumerUnpinRequest", &ask)) {
-        if (ask.group == NULL) {
+        if (r->data_len == 0) {
+            js_req_fail_text(&q, JS_ERR_INVALID_JSON, "unexpected end of JSON input");
+        } else if (ask.group == NULL) {
             js_req_fail_text(&q, JS_ERR_INVALID_JSON, "consumer group not specified");
         } else if (!is_group_name(ask.group)) {
             js_req_fail(&q, JS_ERR_CONSUMER_INVALID_GROUP_NAME);

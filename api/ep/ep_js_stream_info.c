@@ -2,19 +2,20 @@
 #include "api/jobj.h"
 #include "api/js_req.h"
 #include "api/js_stream.h"
+#include "api/plane.h"
 #include "server/base/mem.h"
 #include "stream/stream.h"
 
 enum { MAX_SUBJECTS = 100000 };
 
 struct ask {
+    int64_t offset;
     bool deleted_details;
     char *subjects_filter; /* owned */
-    int64_t offset;
 };
 
 static const struct jfield fields[] = {
-    {.key = "offset", .kind = JF_INT, .type = "int", .off = offsetof(struct ask, offset)},
+    JS_REQ_OFFSET,
     {.key = "deleted_details", .kind = JF_BOOL, .off = offsetof(struct ask, deleted_details)},
     {.key = "subjects_filter", .kind = JF_STR, .off = offsetof(struct ask, subjects_filter)},
     {0}};
@@ -44,7 +45,12 @@ answer(struct js_req *q, const struct ask *ask)
     jobj_int(&o, "total", total);
     jobj_int(&o, "offset", total > 0 ? opts.offset : 0);
     jobj_int(&o, "limit", total > 0 ? opts.limit : 0);
-    js_req_answer(q, js_stream_merge(o, info));
+    o = js_stream_merge(o, info);
+    if (o != NULL) {
+        const struct api_host *h = q->a->host;
+        jobj_put(&o, "cluster", json_pack("{s:s}", "leader", h->server_name(h->ctx)));
+    }
+    js_req_answer(q, o);
 }
 
 static enum status

@@ -326,6 +326,12 @@ service_of(const char *subject)
 bool
 kit_send(const char *subject, const char *reply, const char *data)
 {
+    return kit_send_with(subject, reply, NULL, data);
+}
+
+bool
+kit_send_with(const char *subject, const char *reply, const char *hdr, const char *data)
+{
     struct service *v = service_of(subject);
     if (v == NULL) {
         return false;
@@ -335,6 +341,8 @@ kit_send(const char *subject, const char *reply, const char *data)
                        .subject = subject,
                        .subject_len = strlen(subject),
                        .reply = reply != NULL ? reply : "",
+                       .hdr = hdr,
+                       .hdr_len = hdr != NULL ? strlen(hdr) : 0,
                        .data = data,
                        .data_len = strlen(data)};
     v->fn(v->arg, &in);

@@ -35,6 +35,8 @@ int kit_refused_consumer(struct stream *s, const char *config, enum consumer_act
 
 /* A client's publish to a subject that the engine serves; false: nobody serves it. */
 bool kit_send(const char *subject, const char *reply, const char *data);
+/* The same with a header block. */
+bool kit_send_with(const char *subject, const char *reply, const char *hdr, const char *data);
 /* Into a stream; waits for the commit, then runs the timers. */
 void kit_publish(const char *subject, const char *data);
 /* Waits for all commits, then runs what is due. */
