@@ -319,20 +319,57 @@ mlog_remove(struct mlog *l, uint64_t seq)
     return ST_OK;
 }
 
+/* All of it: no entry need be looked at. */
+static uint64_t
+purge_all(struct mlog *l)
+{
+    uint64_t n = l->msgs;
+    for (uint32_t id = 1; id < l->n_ids; id++) {
+        if (l->subjects[id] != NULL) {
+            msubject_release(l, l->subjects[id]);
+        }
+    }
+    for (size_t i = 0; i < l->n_chunks; i++) {
+        struct mchunk *c = l->chunks[i];
+        if (c != NULL) {
+            memset(c->entries, 0, c->cap * sizeof(*c->entries));
+            c->live = 0;
+        }
+    }
+    l->n_subjects = 0;
+    l->msgs = 0;
+    l->bytes = 0;
+    return n;
+}
+
+static uint64_t
+purge_chunk(struct mlog *l, uint64_t number, uint64_t below)
+{
+    struct mchunk *c = mindex_chunk(l, number);
+    uint64_t begin = number << CHUNK_BITS;
+    uint64_t n = 0;
+    for (uint64_t i = 0; c != NULL && c->live > 0 && i < c->cap && begin + i < below; i++) {
+        struct mentry e = c->entries[i];
+        if (e.subject != 0) {
+            l->bytes -= mlog_entry_bytes(l, &e);
+            c->entries[i] = (struct mentry){0};
+            c->live--;
+            n++;
+            msubject_remove(l, l->subjects[e.subject], begin + i);
+        }
+    }
+    return n;
+}
+
 static uint64_t
 purge_entries(struct mlog *l, uint64_t below)
 {
     uint64_t n = 0;
-    for (uint64_t at = mindex_next(l, l->first, below); at < below;
-         at = mindex_next(l, at + 1, below)) {
-        const struct mentry *e = mindex_at(l, at);
-        l->bytes -= mlog_entry_bytes(l, e);
-        struct msubject *s = l->subjects[e->subject];
-        struct mchunk *c = mindex_chunk(l, at >> CHUNK_BITS);
-        c->entries[at & (CHUNK_SIZE - 1)] = (struct mentry){0};
-        c->live--;
-        msubject_remove(l, s, at);
-        n++;
+    if (below == l->next) {
+        return purge_all(l);
+    }
+    for (size_t i = 0; i < l->n_chunks && ((l->dir_first + i) << CHUNK_BITS) < below; i++) {
+        n += purge_chunk(l, l->dir_first + i, below);
     }
     l->msgs -= n;
     return n;
