@@ -28,7 +28,13 @@
 /* Of the bits in which nats-server tells what a server can. */
 enum { FLAG_JETSTREAM = 1 };
 
-enum { STATSZ_FIRST_MS = 250, STATSZ_MAX_MS = 10000, SECOND_MS = 1000, CONNS_MS = 30000 };
+enum {
+    STATSZ_FIRST_MS = 250,
+    STATSZ_MAX_MS = 10000,
+    SECOND_MS = 1000,
+    CONNS_MS = 30000,
+    TRIM_S = 10
+};
 
 /* Owner: the thread "http", but for the members marked otherwise. */
 struct monitor {
@@ -40,6 +46,7 @@ struct monitor {
     struct event *on_second; /* owned */
     struct event *on_conns;  /* owned */
     int statsz_ms;           /* the interval, growing from the first to the last */
+    int seconds;             /* since the last trim of the memory */
     struct usage_cpu cpu;    /* its percent: any thread */
     pthread_t thread;        /* of the thread that starts and stops us, as the next */
     bool is_running;
@@ -136,6 +143,11 @@ on_second(evutil_socket_t fd, short what, void *arg)
     struct monitor *m = arg;
     arm(m->on_second, SECOND_MS);
     usage_cpu_sample(&m->cpu);
+    m->seconds++;
+    if (m->seconds >= TRIM_S) {
+        m->seconds = 0;
+        usage_trim();
+    }
     if (m->http != NULL) {
         http_tick(m->http, clock_mono_ns());
     }
