@@ -183,7 +183,7 @@ start(void)
 }
 
 void
-kit_open(void)
+jskit_open(void)
 {
     list_init(&kit.services);
     list_init(&kit.sent);
@@ -207,7 +207,7 @@ stop(void)
 }
 
 void
-kit_close(void)
+jskit_close(void)
 {
     stop();
     char cmd[96];
@@ -232,7 +232,7 @@ int
 kit_set_up(void **state)
 {
     (void)state;
-    kit_open();
+    jskit_open();
     return 0;
 }
 
@@ -240,7 +240,7 @@ int
 kit_tear_down(void **state)
 {
     (void)state;
-    kit_close();
+    jskit_close();
     return 0;
 }
 
@@ -389,7 +389,7 @@ kit_settle(void)
 }
 
 void
-kit_advance(int64_t ns)
+jskit_advance(int64_t ns)
 {
     clock_fake_advance(&kit.now, ns);
     kit_settle();

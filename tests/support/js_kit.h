@@ -19,8 +19,8 @@ struct kit_msg {
 };
 
 /* In a fresh folder, or in the one of before (a restart). */
-void kit_open(void);
-void kit_close(void);
+void jskit_open(void);
+void jskit_close(void);
 void kit_restart(void);
 struct js *kit_js(void);
 /* For cmocka. */
@@ -41,7 +41,7 @@ bool kit_send_with(const char *subject, const char *reply, const char *hdr, cons
 void kit_publish(const char *subject, const char *data);
 /* Waits for all commits, then runs what is due. */
 void kit_settle(void);
-void kit_advance(int64_t ns);
+void jskit_advance(int64_t ns);
 /* Who listens: all at first. A subject that nobody listens to, or NULL: again all do. */
 void kit_deafen(const char *subject);
 

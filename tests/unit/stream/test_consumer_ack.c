@@ -135,10 +135,10 @@ test_unacknowledged_goes_out_anew_after_the_wait(void **state)
     begin(STREAM("limits"), DURABLE);
     take();
     ack(2, "");
-    kit_advance(9 * CLOCK_S);
+    jskit_advance(9 * CLOCK_S);
     ask("{\"batch\":5,\"expires\":100000000000}");
     kit_expect_silence("in");
-    kit_advance(2 * CLOCK_S);
+    jskit_advance(2 * CLOCK_S);
     assert_int_equal(strncmp(kit_expect("in", "one"), "$JS.ACK.S.C.2.1.4.", 18), 0);
     assert_int_equal(strncmp(kit_expect("in", "three"), "$JS.ACK.S.C.2.3.5.", 18), 0);
     kit_expect_silence("in");
@@ -153,14 +153,14 @@ test_progress_puts_off_the_redelivery(void **state)
     (void)state;
     begin(STREAM("limits"), DURABLE);
     take();
-    kit_advance(8 * CLOCK_S);
+    jskit_advance(8 * CLOCK_S);
     ack(1, "+WPI");
     ask("{\"batch\":5,\"expires\":100000000000}");
-    kit_advance(4 * CLOCK_S);
+    jskit_advance(4 * CLOCK_S);
     kit_expect("in", "two");
     kit_expect("in", "three");
     kit_expect_silence("in");
-    kit_advance(7 * CLOCK_S);
+    jskit_advance(7 * CLOCK_S);
     kit_expect("in", "one");
     end();
 }
@@ -177,10 +177,10 @@ test_nak_delivers_anew_at_once_or_after_its_delay(void **state)
     ack(1, "-NAK {\"delay\": 3000000000}");
     ack(3, "-NAK 5s");
     kit_expect_silence("in");
-    kit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
     kit_expect("in", "one");
     kit_expect_silence("in");
-    kit_advance(2 * CLOCK_S);
+    jskit_advance(2 * CLOCK_S);
     kit_expect("in", "three");
     end();
 }
@@ -195,11 +195,11 @@ test_backoff_gives_each_delivery_its_wait(void **state)
     ack(2, "");
     ack(3, "");
     ask("{\"batch\":9,\"expires\":100000000000}");
-    kit_advance(CLOCK_S + 2 * CLOCK_MS);
+    jskit_advance(CLOCK_S + 2 * CLOCK_MS);
     kit_expect("in", "one");
-    kit_advance(4 * CLOCK_S);
+    jskit_advance(4 * CLOCK_S);
     kit_expect_silence("in");
-    kit_advance(CLOCK_S + 2 * CLOCK_MS);
+    jskit_advance(CLOCK_S + 2 * CLOCK_MS);
     kit_expect("in", "one");
     end();
 }
@@ -214,9 +214,9 @@ test_max_deliver_ends_the_attempts(void **state)
     ack(2, "");
     ack(3, "");
     ask("{\"batch\":9,\"expires\":100000000000}");
-    kit_advance(2 * CLOCK_S);
+    jskit_advance(2 * CLOCK_S);
     kit_expect("in", "one");
-    kit_advance(2 * CLOCK_S);
+    jskit_advance(2 * CLOCK_S);
     kit_expect_silence("in");
     assert_int_equal(kit_info(c, "num_ack_pending", NULL), 0);
     assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 3);
@@ -360,7 +360,7 @@ test_restart_goes_on_where_it_was(void **state)
     ask("{\"batch\":9,\"expires\":100000000000}");
     kit_expect("in", "four");
     kit_expect("in", "five");
-    kit_advance(11 * CLOCK_S);
+    jskit_advance(11 * CLOCK_S);
     kit_expect("in", "two");
     kit_expect("in", "three");
     end();

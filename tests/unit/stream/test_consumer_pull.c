@@ -68,12 +68,12 @@ test_pull_request_is_told_when_its_time_is_up(void **state)
     (void)state;
     begin(DURABLE);
     ask("in", "{\"batch\":3,\"expires\":5000000000}");
-    kit_advance(4 * CLOCK_S);
+    jskit_advance(4 * CLOCK_S);
     kit_expect_silence("in");
-    kit_advance(CLOCK_S + 1);
+    jskit_advance(CLOCK_S + 1);
     kit_expect_hdr("in", "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: "
                          "3\r\nNats-Pending-Bytes: 0\r\n\r\n");
-    kit_advance(3600 * CLOCK_S);
+    jskit_advance(3600 * CLOCK_S);
     kit_expect_silence("in");
     end();
 }
@@ -144,7 +144,7 @@ test_pull_heartbeats_come_while_there_is_nothing(void **state)
     (void)state;
     begin(DURABLE);
     ask("in", "{\"batch\":1,\"expires\":10000000000,\"idle_heartbeat\":1000000000}");
-    kit_advance(CLOCK_S);
+    jskit_advance(CLOCK_S);
     kit_expect_hdr("in",
                    "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 0\r\nNats-Last-Stream: "
                    "0\r\n\r\n");
@@ -230,10 +230,10 @@ test_pull_paused_consumer_delivers_nothing(void **state)
     assert_int_equal(left, 59 * CLOCK_S);
     kit_publish("s.1", "one");
     ask("in", "{\"batch\":2,\"expires\":500000000000}");
-    kit_advance(58 * CLOCK_S);
+    jskit_advance(58 * CLOCK_S);
     kit_expect_silence("in");
     assert_int_equal(kit_info(c, "paused", NULL), 1);
-    kit_advance(2 * CLOCK_S);
+    jskit_advance(2 * CLOCK_S);
     kit_expect("in", "one");
     end();
 }
@@ -260,7 +260,7 @@ test_pull_pinned_client_keeps_the_pin_until_it_is_silent(void **state)
     kit_expect_hdr("a", "NATS/1.0 423 Nats-Pin-Id mismatch\r\n\r\n");
     ask("a", "{\"batch\":1,\"expires\":50000000000}");
     kit_expect_hdr("a", "NATS/1.0 400 Bad Request - Priority Group missing\r\n\r\n");
-    kit_advance(5 * CLOCK_S);
+    jskit_advance(5 * CLOCK_S);
     kit_expect("b", "two");
     char body[128];
     snprintf(body, sizeof body, "{\"batch\":1,\"group\":\"g\",\"id\":\"%s\"}", pin);
@@ -310,14 +310,14 @@ test_pull_idle_consumer_goes(void **state)
     (void)state;
     begin("{\"name\":\"C\",\"ack_policy\":\"explicit\",\"inactive_threshold\":60000000000}");
     ask("in", "{\"batch\":1,\"expires\":50000000000}");
-    kit_advance(50 * CLOCK_S + 1);
+    jskit_advance(50 * CLOCK_S + 1);
     kit_expect_hdr("in", "NATS/1.0 408 ");
-    kit_advance(59 * CLOCK_S);
+    jskit_advance(59 * CLOCK_S);
     struct consumer *found = consumer_find(s, "C");
     assert_non_null(found);
     consumer_unref(found);
-    kit_advance(3 * CLOCK_S);
-    kit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
     assert_null(consumer_find(s, "C"));
     end();
 }

@@ -96,14 +96,14 @@ test_push_ephemeral_goes_when_nobody_listens(void **state)
     (void)state;
     begin("{\"deliver_subject\":\"d\",\"ack_policy\":\"none\",\"name\":\"C\"}");
     kit_deafen("d");
-    kit_advance(4 * CLOCK_S);
+    jskit_advance(4 * CLOCK_S);
     kit_deafen(NULL);
-    kit_advance(10 * CLOCK_S);
+    jskit_advance(10 * CLOCK_S);
     struct consumer *found = consumer_find(s, "C");
     assert_non_null(found);
     consumer_unref(found);
     kit_deafen("d");
-    kit_advance(7 * CLOCK_S);
+    jskit_advance(7 * CLOCK_S);
     assert_null(consumer_find(s, "C"));
     end();
 }
@@ -163,7 +163,7 @@ test_push_heartbeats_tell_where_it_is(void **state)
     kit_expect("d", "one");
     kit_expect("d", "two");
     kit_expect("d", "three");
-    kit_advance(CLOCK_S);
+    jskit_advance(CLOCK_S);
     kit_expect_hdr("d", "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 3\r\nNats-Last-Stream: "
                         "3\r\n\r\n");
     kit_expect_silence("d");
@@ -195,7 +195,7 @@ test_push_flow_control_holds_back_until_it_is_answered(void **state)
     }
     assert_int_equal(messages, 6); /* the three small ones, and three of 700,000 past 2 MiB */
     assert_int_equal(strncmp(fc, "$JS.FC.S.C.", 11), 0);
-    kit_advance(5 * CLOCK_S);
+    jskit_advance(5 * CLOCK_S);
     m = kit_take("d");
     assert_non_null(m);
     assert_non_null(strstr(m->hdr, "Nats-Consumer-Stalled: $JS.FC.S.C."));
@@ -239,9 +239,9 @@ test_push_rate_limit_spreads_messages(void **state)
     assert_non_null(m);
     kit_free(m);
     kit_expect_silence("d");
-    kit_advance(500 * CLOCK_MS);
+    jskit_advance(500 * CLOCK_MS);
     kit_expect_silence("d");
-    kit_advance(500 * CLOCK_MS);
+    jskit_advance(500 * CLOCK_MS);
     kit_expect("d", big);
     free(big);
     end();

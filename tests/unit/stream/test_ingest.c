@@ -71,7 +71,7 @@ test_ingest_knows_a_message_id_within_the_window_and_over_a_restart(void **state
     stream_unref(s);
     kit_restart();
     answers("s.2", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":1,\"duplicate\": true}");
-    kit_advance(11 * CLOCK_S);
+    jskit_advance(11 * CLOCK_S);
     answers("s.1", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":2}");
 }
 
@@ -168,12 +168,12 @@ test_ingest_lets_time_take_messages(void **state)
     answers("s.1", "Nats-TTL: never", "{\"stream\":\"S\",\"seq\":2}");
     kit_publish("s.1", "x");
     is_error("s.1", "Nats-TTL: 1ms", ERROR(400, 10165, "invalid per-message TTL"));
-    kit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
     assert_int_equal(state_of("messages"), 2);
     stream_unref(s);
     kit_restart();
     s = stream_find(js_account_next(kit_js(), NULL), "S");
-    kit_advance(8 * CLOCK_S);
+    jskit_advance(8 * CLOCK_S);
     assert_int_equal(state_of("messages"), 1);
     assert_int_equal(state_of("first_seq"), 2);
     stream_unref(s);
@@ -187,7 +187,7 @@ test_ingest_leaves_a_marker_for_the_last_of_a_subject(void **state)
                    "\"subject_delete_marker_ttl\":60000000000}");
     kit_publish("s.1", "x");
     kit_publish("s.1", "x");
-    kit_advance(6 * CLOCK_S);
+    jskit_advance(6 * CLOCK_S);
     kit_settle();
     assert_int_equal(state_of("messages"), 1);
     struct stream_get g = {.last_by_subj = "s.1"};
@@ -243,7 +243,7 @@ test_ingest_stores_a_batch_whole_or_not_at_all(void **state)
          "{\"error\":{" ERROR(
              400, 10176, "atomic publish batch is incomplete") "},\"stream\":\"S\",\"seq\":0}");
     part("1", "", "");
-    kit_advance(11 * CLOCK_S);
+    jskit_advance(11 * CLOCK_S);
     part("2", "Nats-Batch-Commit: 1\r\n",
          "{\"error\":{" ERROR(
              400, 10176, "atomic publish batch is incomplete") "},\"stream\":\"S\",\"seq\":0}");
@@ -258,15 +258,15 @@ test_ingest_sends_scheduled_messages_also_after_a_restart(void **state)
     s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\",\"to\"],\"allow_msg_schedules\":true}");
     answers("s.1", "Nats-Schedule: @every 10s\r\nNats-Schedule-Target: to",
             "{\"stream\":\"S\",\"seq\":1}");
-    kit_advance(5 * CLOCK_S);
+    jskit_advance(5 * CLOCK_S);
     assert_int_equal(state_of("messages"), 1);
-    kit_advance(7 * CLOCK_S);
+    jskit_advance(7 * CLOCK_S);
     kit_settle();
     assert_int_equal(state_of("messages"), 2);
     stream_unref(s);
     kit_restart();
     s = stream_find(js_account_next(kit_js(), NULL), "S");
-    kit_advance(12 * CLOCK_S);
+    jskit_advance(12 * CLOCK_S);
     kit_settle();
     assert_int_equal(state_of("messages"), 3);
     stream_unref(s);
