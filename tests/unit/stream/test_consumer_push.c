@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/cmk.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,13 +281,27 @@ test_push_refuses_what_may_not_be_changed(void **state)
     end();
 }
 
+/* Once the store's thread has let go of what it was done with. */
+static long
+live_blocks(void)
+{
+    kit_settle();
+    long least = mem_live();
+    for (int i = 0; i < 2000; i++) {
+        long n = mem_live();
+        least = n < least ? n : least;
+        (void)sched_yield();
+    }
+    return least;
+}
+
 static void
 test_push_creation_without_memory_leaves_nothing(void **state)
 {
     (void)state;
     begin("{\"deliver_subject\":\"d\",\"ack_policy\":\"none\",\"durable_name\":\"C\"}");
     for (long n = 0;; n++) {
-        long live = mem_live();
+        long live = live_blocks();
         mem_fail_at(n);
         int code = kit_refused_consumer(
             s, "{\"deliver_subject\":\"e\",\"durable_name\":\"E\",\"filter_subject\":\"s.1\"}",
@@ -306,8 +321,7 @@ test_push_creation_without_memory_leaves_nothing(void **state)
             continue;
         }
         assert_null(found);
-        kit_settle();
-        assert_int_equal(mem_live(), live);
+        assert_int_equal(live_blocks(), live);
     }
     end();
 }
