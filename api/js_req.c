@@ -83,7 +83,7 @@ load(struct js_req *q)
         return js_req_nomem(q);
     }
     if (st != ST_OK) {
-        if (js_opts(q->js)->strict) {
+        if (!q->plain) {
             (void)gojson_decoder_error(q->r->data, q->r->data_len, err, sizeof(err));
         }
         return js_req_fail_text(q, JS_ERR_INVALID_JSON, err);
@@ -140,6 +140,7 @@ js_req_begin(struct js_req *q, struct api *a, struct api_request *r, struct repl
         }
         return js_req_fail(q, JS_ERR_NOT_ENABLED_FOR_ACCOUNT);
     }
+    q->plain = body == JS_BODY_PLAIN || !js_opts(q->js)->strict;
     return read_body(q, body);
 }
 
@@ -209,7 +210,7 @@ js_req_read(struct js_req *q, const struct jfield *fields, const char *go, void 
     if (q->body == NULL) {
         return true;
     }
-    struct jread in = {.fields = fields, .type = go, .path = "", .strict = js_opts(q->js)->strict};
+    struct jread in = {.fields = fields, .type = go, .path = "", .strict = !q->plain};
     if (!json_is_object(q->body)) {
         (void)snprintf(err, sizeof(err),
                        "json: cannot unmarshal %s into Go value of type server.%s",

@@ -28,6 +28,7 @@ enum js_body {
     JS_BODY_OPTIONAL, /* an object, or something that is not looked at */
     JS_BODY_ANY,      /* an object, or nothing, which is the same as {} */
     JS_BODY_REQUIRED, /* an object, and not an empty one */
+    JS_BODY_PLAIN,    /* as JS_BODY_ANY; what it has besides is never an error */
 };
 
 /* Owned by the worker. */
@@ -41,6 +42,7 @@ struct js_req {
     const char *type;       /* of the answer */
     struct js_fail fail;
     bool failed;
+    bool plain;
     bool uncounted; /* neither counted nor audited */
     enum status st;
 };

@@ -81,9 +81,15 @@ info_of(struct stream *s)
 json_t *
 js_stream_plain(json_t *info)
 {
-    json_t *metadata = json_object_get(json_object_get(info, "config"), "metadata");
+    /* A copy: the stream shares it with other answers. */
+    json_t *config = json_deep_copy(json_object_get(info, "config"));
+    json_t *metadata = json_object_get(config, "metadata");
     (void)json_object_del(metadata, "_nats.ver");
     (void)json_object_del(metadata, "_nats.level");
+    if (config != NULL && json_object_set_new(info, "config", config) != 0) {
+        json_decref(info);
+        return NULL;
+    }
     return info;
 }
 

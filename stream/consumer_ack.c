@@ -72,13 +72,10 @@ void
 consumer_exceeded(struct consumer *c, struct unacked *u, uint64_t deliveries)
 {
     advise_max_deliver(c->stream, c->name, u->seq, deliveries);
-    uint64_t seq = u->seq;
-    uint64_t dseq = u->dseq;
     unacked_kill(&c->unacked, u);
     if (u->redelivered == 0) {
         unacked_set_redelivered(&c->unacked, u, 1);
     }
-    consumer_move_floor(c, seq, dseq);
     consumer_touch(c);
 }
 

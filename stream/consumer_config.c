@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream/consumer_config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "server/base/mem.h"
@@ -78,35 +77,6 @@ static json_t *
 write_deliver(const void *base, bool *failed)
 {
     json_t *o = json_string(delivers[((const struct consumer_config *)base)->deliver]);
-    *failed = o == NULL;
-    return o;
-}
-
-static enum status
-read_priority(struct jread *r, const json_t *v, void *base)
-{
-    for (int i = 0; json_is_string(v) && priorities[i] != NULL; i++) {
-        if (strcmp(json_string_value(v), priorities[i]) == 0) {
-            ((struct consumer_config *)base)->priority = (enum priority_policy)i;
-            return ST_OK;
-        }
-    }
-    char text[128];
-    size_t n = json_dumpb(v, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT);
-    snprintf(r->err, sizeof r->err, "unknown priority policy: %.*s",
-             (int)(n < sizeof text ? n : sizeof text), text);
-    r->failed = true;
-    return ST_SYNTAX;
-}
-
-static json_t *
-write_priority(const void *base, bool *failed)
-{
-    const struct consumer_config *c = base;
-    if (c->priority == PRIORITY_NONE) {
-        return NULL;
-    }
-    json_t *o = json_string(priorities[c->priority]);
     *failed = o == NULL;
     return o;
 }
@@ -221,7 +191,11 @@ static const struct jfield fields[] = {
     {.key = "metadata", .kind = JF_TEXTS, .off = AT(metadata)},
     WHEN("pause_until", pause_until, has_pause_until),
     STRS("priority_groups", priority_groups),
-    OWN("priority_policy", read_priority, write_priority),
+    {.key = "priority_policy",
+     .kind = JF_ENUM,
+     .off = AT(priority),
+     .names = priorities,
+     .type = "unknown priority policy:"},
     DUR("priority_timeout", pinned_ttl),
     {.key = NULL}};
 

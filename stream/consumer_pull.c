@@ -419,7 +419,7 @@ add(struct consumer *c, const struct js_in *in, const struct pull_spec *s)
     memcpy(r->reply, in->reply, n);
     r->loop = in->loop;
     r->spec = *s;
-    r->expires = s->expires > 0 ? now + s->expires : 0;
+    r->expires = s->expires != 0 ? now + s->expires : 0; /* less than none: at once */
     r->beat_at = s->heartbeat > 0 ? now + s->heartbeat : INT64_MAX;
     enqueue(c, r);
     c->pull.n_waiting++;

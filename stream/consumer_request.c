@@ -50,7 +50,9 @@ parse_object(const char *p, size_t n, struct pull_spec *out, char why[160])
     json_error_t err;
     json_t *o = json_loadb(p, n, 0, &err);
     if (o == NULL) {
-        snprintf(why, 160, "400 Bad Request - invalid JSON: %.100s", err.text);
+        bool cut = json_error_code(&err) == json_error_premature_end_of_input;
+        snprintf(why, 160, "400 Bad Request - %.100s",
+                 cut ? "unexpected end of JSON input" : err.text);
         return false;
     }
     struct wire w = {0};

@@ -2,6 +2,7 @@
 /* The subjects of consumers that are data: acks, requests for messages, answers to flow control.
  * I/O threads: each finds its consumer by the subject, and acts under the stream's lock. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,18 +73,18 @@ ack_subject_parse(const char *subject, size_t len, struct ack_subject *out)
     return true;
 }
 
+enum { SUBJECT_TEXT = 4096 };
+
 static void
 no_responders(struct js_account *a, const struct js_in *in)
 {
-    static const char status[] = "NATS/1.0 503\r\n\r\n";
-    if (in->reply[0] == '\0') {
+    char hdr[SUBJECT_TEXT + 40];
+    int n = snprintf(hdr, sizeof hdr, "NATS/1.0 503\r\nNats-Subject: %s\r\n\r\n", in->subject);
+    if (in->reply[0] == '\0' || n < 0 || (size_t)n >= sizeof hdr) {
         return;
     }
-    struct js_out_spec spec = {.account = a->acc,
-                               .loop = in->loop,
-                               .to = in->reply,
-                               .hdr = status,
-                               .hdr_len = sizeof status - 1};
+    struct js_out_spec spec = {
+        .account = a->acc, .loop = in->loop, .to = in->reply, .hdr = hdr, .hdr_len = (size_t)n};
     struct js_out *o = NULL;
     if (js_out_new(&o, &spec) == ST_OK) {
         js_send(a->js, o);

@@ -53,7 +53,7 @@ start_at_lasts(struct consumer *c, const struct mlog_state *st)
     }
     if (l.n == 0) {
         mem_free(l.v);
-        c->next = st->last_seq + 1;
+        c->next = st->last_seq;
         return ST_OK;
     }
     qsort(l.v, l.n, sizeof *l.v, by_value);
@@ -73,8 +73,7 @@ consumer_select_start(struct consumer *c)
     enum status result = ST_OK;
     switch (c->cfg->deliver) {
     case DELIVER_LAST:
-        c->next = mlog_prev(log, c->filter, st.last_seq);
-        c->next = c->next > 0 ? c->next : st.last_seq + 1;
+        c->next = mlog_prev(log, c->filter, st.last_seq); /* none: from the first */
         break;
     case DELIVER_NEW:
         c->next = st.last_seq + 1;

@@ -352,29 +352,12 @@ get_multi(struct answer *a, const struct request *r)
 
 /* ---- one, or a batch ---- */
 
-static enum status
-last_visible(struct stream *s, const char *subject, uint64_t *seq)
-{
-    enum status st = stream_last_seq(s, subject, strlen(subject), seq);
-    uint64_t end = mlog_committed(s->log);
-    if (st == ST_OK && *seq > end) {
-        struct mfilter *f;
-        st = mfilter_new(&f, &subject, 1);
-        if (st == ST_OK) {
-            *seq = mlog_prev(s->log, f, end);
-            mfilter_free(f);
-            st = *seq > 0 ? ST_OK : ST_NOTFOUND;
-        }
-    }
-    return st;
-}
-
 static void
 get_last(struct answer *a, const struct request *r)
 {
     struct msg *m;
     uint64_t seq;
-    if (last_visible(a->s, r->last_for, &seq) != ST_OK ||
+    if (stream_last_visible(a->s, r->last_for, &seq) != ST_OK ||
         mlog_get(a->s->log, seq, NULL, &m) != ST_OK) {
         send_status(a, "NATS/1.0 404 Message Not Found\r\n\r\n");
         return;

@@ -252,7 +252,8 @@ ingest_one(struct stream *s, struct pub *p, struct js_fail *f)
         return p->fast_id != NULL ? JS_OK : answer_duplicate(s, p);
     }
     if (e == JS_OK && s->cfg->retention == RETENTION_INTEREST &&
-        !consumers_want(s, p->subject, p->subject_len)) {
+        !consumers_want(s, p->subject, p->subject_len) &&
+        !stream_links_want(s, p->subject, p->subject_len)) {
         return skip_one(s, p, f);
     }
     if (e == JS_OK) {

@@ -197,6 +197,22 @@ bad_enum(struct jread *r, const json_t *v)
     return ST_SYNTAX;
 }
 
+/* A text that ends with a colon is followed by what came. */
+static enum status
+bad_named_enum(struct jread *r, const char *text, const json_t *v)
+{
+    char came[128] = "";
+    size_t n = strlen(text);
+    size_t len = 0;
+    if (n > 0 && text[n - 1] == ':') {
+        len = json_dumpb(v, came, sizeof came, JSON_ENCODE_ANY | JSON_COMPACT);
+        len = len < sizeof came ? len : sizeof came;
+    }
+    snprintf(r->err, sizeof r->err, "%s%s%.*s", text, len > 0 ? " " : "", (int)len, came);
+    r->failed = true;
+    return ST_SYNTAX;
+}
+
 static enum status
 read_enum(struct jread *r, const struct jfield *f, const json_t *v, void *base)
 {
@@ -207,9 +223,7 @@ read_enum(struct jread *r, const struct jfield *f, const json_t *v, void *base)
         }
     }
     if (f->type != NULL) {
-        snprintf(r->err, sizeof r->err, "%s", f->type);
-        r->failed = true;
-        return ST_SYNTAX;
+        return bad_named_enum(r, f->type, v);
     }
     return bad_enum(r, v);
 }

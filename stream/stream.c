@@ -39,6 +39,7 @@ stream_free(struct stream *s)
     ntab_fini(&s->consumers);
     mlog_free(s->log);
     stream_config_free(s->cfg);
+    json_decref(s->cfg_answer);
     mem_free(s->services);
     mem_free(s->ack_head);
     mem_free(s->name);

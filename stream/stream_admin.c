@@ -159,12 +159,16 @@ apply(struct stream *s, struct stream_config *cfg, uint64_t cid, struct js_fail 
     struct stream_config *old = s->cfg;
     stream_lock(s);
     s->cfg = cfg;
+    json_decref(s->cfg_answer);
+    s->cfg_answer = NULL;
     enum status st = stream_features_update(s);
     if (st == ST_OK) {
         st = stream_save(s);
     }
     if (st != ST_OK) {
         s->cfg = old;
+        json_decref(s->cfg_answer);
+        s->cfg_answer = NULL;
         if (stream_features_update(s) != ST_OK) {
             /* What is made already stays: nothing depends on its going. */
             st = ST_NOMEM;

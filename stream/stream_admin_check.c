@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "server/base/mem.h"
 #include "server/base/subject.h"
-#include "stream/consumer.h"
+#include "stream/consumer_priv.h"
 #include "stream/stream_admin.h"
 #include "stream/stream_config_priv.h"
 #include "stream/stream_priv.h"
@@ -211,6 +212,44 @@ stream_check_new(struct js_account *a, const struct stream_config *c,
     return e;
 }
 
+/* New limits for consumers, which those that are there must keep. */
+static enum js_error
+check_consumers(struct stream *s, const struct stream_config *c, struct js_fail *f)
+{
+    const struct stream_config *old = s->cfg;
+    int64_t idle = c->limit_inactive_threshold, pending = c->limit_max_ack_pending;
+    bool new_idle = idle > 0 && idle != old->limit_inactive_threshold;
+    bool new_pending = pending > 0 && pending != old->limit_max_ack_pending;
+    char names[400] = "";
+    size_t n, len = 0;
+    struct consumer **v;
+    if (!new_idle && !new_pending) {
+        return JS_OK;
+    }
+    enum status st = consumers_of(s, &v, &n);
+    if (st != ST_OK) {
+        return js_fail_status(f, st);
+    }
+    stream_lock(s);
+    for (size_t i = 0; i < n && len < sizeof names; i++) {
+        const struct consumer_config *cc = v[i]->cfg;
+        if ((idle > 0 && cc->inactive_threshold > idle) ||
+            (pending > 0 && cc->max_ack_pending > pending)) {
+            int k = snprintf(names + len, sizeof names - len, "%s%s", len > 0 ? ", " : "",
+                             consumer_name(v[i]));
+            len += k > 0 ? (size_t)k : 0;
+        }
+    }
+    stream_unlock(s);
+    consumers_free(v, n);
+    if (len == 0) {
+        return JS_OK;
+    }
+    char text[480];
+    snprintf(text, sizeof text, "change to limits violates consumers: %s", names);
+    return js_fail_text(f, JS_ERR_STREAM_UPDATE, text);
+}
+
 static int64_t
 positive(int64_t v)
 {
@@ -223,6 +262,9 @@ stream_check_change(struct stream *s, const struct stream_config *c, const struc
 {
     int64_t more = positive(c->max_bytes) - positive(s->cfg->max_bytes);
     enum js_error e = check_limits(s->acc, c, more, limits, f);
+    if (e == JS_OK) {
+        e = check_consumers(s, c, f);
+    }
     if (e == JS_OK && overlaps_others(s->acc, c, s)) {
         e = js_fail_plain(f, JS_ERR_STREAM_SUBJECT_OVERLAP);
     }

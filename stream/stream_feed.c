@@ -10,6 +10,7 @@
 
 #include "server/base/mem.h"
 #include "server/base/subject.h"
+#include "stream/consumer.h"
 #include "stream/hdr.h"
 #include "stream/ingest_priv.h"
 #include "stream/stream_priv.h"
@@ -125,6 +126,7 @@ find_place(struct feed *f, struct stream *origin)
     f->place = last > 0 ? last + 1 : first;
     f->seq = last;
     f->lost = false;
+    f->gone = f->took = 0;
     /* The first sequence of a mirror is that of its origin. */
     if (f->mirror && last == 0 && base > f->place) {
         f->place = base;
@@ -269,11 +271,44 @@ give(struct feed *f, const struct turn *t)
     f->place = i < t->n ? t->v[i]->seq : t->next;
     f->lag = t->end >= f->place ? t->end - f->place + 1 : 0;
     f->heard = js_wall(to->js);
+    f->took = f->place;
+    f->stored = mlog_last_seq(to->log);
     if (again < 0 && f->lag > 0) {
         again = 0;
     }
     stream_unlock(to);
     return again;
+}
+
+/* True: nothing more waits for the taker's commit. */
+static bool
+release_taken(struct feed *f, struct stream *origin)
+{
+    stream_lock(f->to);
+    bool committed = mlog_committed(f->to->log) >= f->stored && !f->lost;
+    uint64_t took = f->took;
+    stream_unlock(f->to);
+    if (!committed || f->gone >= took) {
+        return f->gone >= took;
+    }
+    stream_lock(origin);
+    uint64_t seq = f->gone;
+    const char *subject;
+    uint32_t size;
+    unsigned flags;
+    while (origin->cfg->retention != RETENTION_LIMITS &&
+           (seq = mlog_next(origin->log, f->filter, seq)) != 0 && seq < took) {
+        bool wanted = origin->cfg->retention == RETENTION_INTEREST &&
+                      mlog_peek(origin->log, seq, &subject, &size, &flags) &&
+                      consumers_want(origin, subject, strlen(subject));
+        if (!wanted && stream_remove(origin, seq) != ST_OK) {
+            break;
+        }
+        seq++;
+    }
+    f->gone = took;
+    stream_unlock(origin);
+    return true;
 }
 
 /* ---- the origin comes and goes ---- */
@@ -297,6 +332,9 @@ attach(struct feed *f)
 {
     struct stream *origin =
         f->is_here ? js_account_stream(f->to->acc, f->name, strlen(f->name)) : NULL;
+    stream_lock(f->to);
+    f->missing = origin == NULL;
+    stream_unlock(f->to);
     if (origin == NULL) {
         return NULL;
     }
@@ -373,6 +411,9 @@ run(struct feed *f)
                 again = 0;
             } else {
                 again = give(f, t);
+                if (!release_taken(f, origin) && again < 0) {
+                    again = 5 * CLOCK_MS;
+                }
             }
             if (again >= 0) {
                 feed_wake(f, again);

@@ -26,6 +26,7 @@ struct feed {
     struct stream *to;     /* ref */
     struct stream *origin; /* ref, or NULL: it is not there */
     bool ended, mirror;
+    bool missing;  /* its origin was looked for, and is not there */
     bool lost;     /* place is to be found anew */
     char *key;     /* owned: what tells it from others, "name filter destination" */
     char *name;    /* owned: of the origin */
@@ -43,6 +44,9 @@ struct feed {
     uint64_t place;         /* the next sequence of the origin */
     uint64_t seq, lag;
     int64_t heard; /* wall ns; 0: never */
+    /* Of an origin that keeps only what is wanted: what lies before `took` is in the taker by its
+     * sequence `stored`, and goes when that is committed; `gone`: so far it did. */
+    uint64_t took, stored, gone;
 };
 
 enum status feed_new(struct feed **out, struct stream *to, const struct stream_source *src,

@@ -26,6 +26,23 @@ stream_last_seq(struct stream *s, const char *subject, size_t len, uint64_t *out
 }
 
 enum status
+stream_last_visible(struct stream *s, const char *subject, uint64_t *out)
+{
+    enum status st = stream_last_seq(s, subject, strlen(subject), out);
+    uint64_t end = mlog_committed(s->log);
+    if (st == ST_OK && *out > end) {
+        struct mfilter *f;
+        st = mfilter_new(&f, &subject, 1);
+        if (st == ST_OK) {
+            *out = mlog_prev(s->log, f, end);
+            mfilter_free(f);
+            st = *out > 0 ? ST_OK : ST_NOTFOUND;
+        }
+    }
+    return st;
+}
+
+enum status
 stream_next_seq(struct stream *s, const char *subject, uint64_t from, uint64_t *out)
 {
     struct mfilter *f;
@@ -56,8 +73,7 @@ stream_msg_get(struct stream *s, const struct stream_get *g, struct msg **out, s
     if (g->next_by_subj != NULL && *g->next_by_subj != '\0') {
         st = stream_next_seq(s, g->next_by_subj, seq, &seq);
     } else if (seq == 0) {
-        const char *last = g->last_by_subj != NULL ? g->last_by_subj : "";
-        st = stream_last_seq(s, last, strlen(last), &seq);
+        st = stream_last_visible(s, g->last_by_subj != NULL ? g->last_by_subj : "", &seq);
     }
     if (st == ST_OK) {
         st = s->deleted ? ST_NOTFOUND : get(s, seq, out);

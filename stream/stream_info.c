@@ -190,6 +190,21 @@ add_origins(struct stream *s, json_t *o)
     return failed ? -1 : rc;
 }
 
+/* Made once, and shared by all answers: nobody changes it. Borrowed; NULL without memory. */
+static json_t *
+config_json(struct stream *s)
+{
+    if (s->cfg_answer == NULL) {
+        json_t *o = stream_config_to_json(s->cfg);
+        if (o != NULL && js_metadata_for_answer(o) != ST_OK) {
+            json_decref(o);
+            o = NULL;
+        }
+        s->cfg_answer = o;
+    }
+    return s->cfg_answer;
+}
+
 json_t *
 stream_info_json(struct stream *s, const struct stream_info_opts *o, uint64_t *total_subjects,
                  struct js_fail *f)
@@ -197,10 +212,10 @@ stream_info_json(struct stream *s, const struct stream_info_opts *o, uint64_t *t
     uint64_t total = 0;
     json_t *info = json_object();
     stream_lock(s);
-    json_t *config = stream_config_to_json(s->cfg);
+    json_t *config = config_json(s);
     json_t *state = state_json(s, o, &total);
-    int rc = info == NULL || config == NULL || js_metadata_for_answer(config) != ST_OK;
-    rc |= json_object_set_new(info, "config", config);
+    int rc = info == NULL || config == NULL;
+    rc |= json_object_set(info, "config", config);
     rc |= set_time(info, "created", s->created);
     rc |= json_object_set_new(info, "state", state);
     if (s->js->opts.domain != NULL) {

@@ -69,6 +69,22 @@ stream_links_notify(struct stream *s)
     }
 }
 
+bool
+stream_links_want(struct stream *s, const char *subject, size_t len)
+{
+    if (s->links == NULL) {
+        return false;
+    }
+    struct list_node *head = &s->links->feeds;
+    for (struct list_node *n = head->next; n != head; n = n->next) {
+        const struct feed *f = LIST_ENTRY(n, struct feed, node);
+        if (f->n_filters == 0 || (f->filter != NULL && mfilter_takes(f->filter, subject, len))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 stream_links_free(struct stream_links *l)
 {
@@ -223,6 +239,13 @@ feed_json(struct stream *s, const struct feed *f)
         rc |= json_object_set_new(o, "seq", json_integer((json_int_t)f->seq));
     }
     rc |= json_object_set_new(o, "active", json_integer((json_int_t)active));
+    if (f->missing) {
+        struct js_fail why = {0};
+        js_fail_plain(&why, JS_ERR_STREAM_NOT_FOUND);
+        rc |= json_object_set_new(o, "error",
+                                  json_pack("{s:i,s:i,s:s}", "code", why.code, "err_code",
+                                            why.err_code, "description", why.text));
+    }
     if (rc != 0) {
         json_decref(o);
         return NULL;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "server/base/status.h"
 
@@ -28,6 +29,8 @@ void stream_sources_free(struct stream_sources *v); /* NULL is allowed */
 void stream_links_notify(struct stream *s);
 /* What s took was not written: what it takes from is read anew. Under its lock. */
 void stream_sources_rewind(struct stream *s);
+/* Somebody takes messages of that subject from s. Under its lock. */
+bool stream_links_want(struct stream *s, const char *subject, size_t len);
 void stream_links_free(struct stream_links *l); /* NULL is allowed */
 
 /* "mirror" and "sources" of StreamInfo. New reference; NULL: none, or *failed. Under the lock. */

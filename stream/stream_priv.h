@@ -39,6 +39,7 @@ struct stream {
     bool memory;
     pthread_mutex_t lock;
     struct stream_config *cfg;       /* owned */
+    json_t *cfg_answer;              /* owned, or NULL until one asks: cfg as answers have it */
     struct mlog *log;                /* owned */
     bool deleted;                    /* whoever comes late finds nothing */
     bool is_active;                  /* takes publishes */
@@ -128,6 +129,9 @@ enum status stream_last_of(struct stream *s, const char *subject, size_t len,
 /* The last sequence of a subject, which may have wildcards. ST_NOTFOUND. Under the lock. */
 enum status stream_last_seq(struct stream *s, const char *subject, size_t len,
                             uint64_t *out) MUST_CHECK;
+
+/* The same among what is committed. */
+enum status stream_last_visible(struct stream *s, const char *subject, uint64_t *out) MUST_CHECK;
 
 /* The first sequence from `from` on of a subject with or without wildcards (NULL: of any).
  * ST_NOTFOUND. */

@@ -65,6 +65,7 @@ stream_purge_locked(struct stream *s, const struct stream_purge *p, uint64_t *pu
     }
     st = purge_some(s, f, p->seq > 0 ? p->seq : UINT64_MAX, most, purged);
     mfilter_free(f);
+    consumers_on_purge(s);
     return st;
 }
 

@@ -38,7 +38,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
 {
     struct js_req q;
     struct ask ask = {0};
-    if (js_req_begin(&q, a, r, out, JS_BODY_ANY) &&
+    if (js_req_begin(&q, a, r, out, JS_BODY_PLAIN) &&
         js_req_read(&q, fields, "JSApiConsumerResetRequest", &ask)) {
         struct stream *s = js_req_stream(&q, 5);
         if (s != NULL) {

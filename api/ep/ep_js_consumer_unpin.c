@@ -43,7 +43,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
 {
     struct js_req q;
     struct ask ask = {0};
-    if (js_req_begin(&q, a, r, out, JS_BODY_ANY) &&
+    if (js_req_begin(&q, a, r, out, JS_BODY_PLAIN) &&
         js_req_read(&q, fields, "JSApiConsumerUnpinRequest", &ask)) {
         if (r->data_len == 0) {
             js_req_fail_text(&q, JS_ERR_INVALID_JSON, "unexpected end of JSON input");

@@ -23,10 +23,10 @@ struct service {
 
 struct out {
     struct list_node node;
-    struct js_kit_msg m;
+    struct kit_msg m;
 };
 
-static struct js_kit {
+static struct kit {
     char dir[64];
     struct js *js;
     struct clock_fake now;
@@ -59,11 +59,11 @@ host_send(void *ctx, struct js_out *o)
     struct out *out = calloc(1, sizeof *out);
     assert_non_null(out);
     const char *reply = o->reply != NULL ? o->reply : "";
-    out->m = (struct js_kit_msg){.to = copy(o->to, strlen(o->to)),
-                                 .subject = copy(o->subject, strlen(o->subject)),
-                                 .reply = copy(reply, strlen(reply)),
-                                 .hdr = copy(o->body, o->hdr_len),
-                                 .data = copy(o->body + o->hdr_len, o->size - o->hdr_len)};
+    out->m = (struct kit_msg){.to = copy(o->to, strlen(o->to)),
+                              .subject = copy(o->subject, strlen(o->subject)),
+                              .reply = copy(reply, strlen(reply)),
+                              .hdr = copy(o->body, o->hdr_len),
+                              .data = copy(o->body + o->hdr_len, o->size - o->hdr_len)};
     js_out_free(o);
     (void)pthread_mutex_lock(&kit.lock);
     list_push_back(&kit.sent, &out->node);
@@ -183,7 +183,7 @@ start(void)
 }
 
 void
-js_kit_open(void)
+jskit_open(void)
 {
     list_init(&kit.services);
     list_init(&kit.sent);
@@ -202,12 +202,12 @@ stop(void)
     kit.js = NULL;
     struct list_node *n;
     while ((n = list_pop_front(&kit.sent)) != NULL) {
-        js_kit_free(&LIST_ENTRY(n, struct out, node)->m);
+        kit_free(&LIST_ENTRY(n, struct out, node)->m);
     }
 }
 
 void
-js_kit_close(void)
+jskit_close(void)
 {
     stop();
     char cmd[96];
@@ -216,31 +216,31 @@ js_kit_close(void)
 }
 
 void
-js_kit_restart(void)
+kit_restart(void)
 {
     stop();
     start();
 }
 
 struct js *
-js_kit_js(void)
+kit_js(void)
 {
     return kit.js;
 }
 
 int
-js_kit_set_up(void **state)
+kit_set_up(void **state)
 {
     (void)state;
-    js_kit_open();
+    jskit_open();
     return 0;
 }
 
 int
-js_kit_tear_down(void **state)
+kit_tear_down(void **state)
 {
     (void)state;
-    js_kit_close();
+    jskit_close();
     return 0;
 }
 
@@ -253,7 +253,7 @@ parse(const char *text)
 }
 
 struct stream *
-js_kit_stream(const char *config)
+kit_stream(const char *config)
 {
     json_t *o = parse(config);
     struct stream_config *cfg;
@@ -267,7 +267,7 @@ js_kit_stream(const char *config)
     if (e != JS_OK) {
         fail_msg("stream: %s", fail.text);
     }
-    js_kit_settle();
+    kit_settle();
     return s;
 }
 
@@ -284,19 +284,19 @@ make(struct stream *s, const char *config, enum consumer_action action, struct c
 }
 
 struct consumer *
-js_kit_consumer(struct stream *s, const char *config)
+kit_consumer(struct stream *s, const char *config)
 {
     struct consumer *c = NULL;
     struct js_fail fail = {0};
     if (make(s, config, CONSUMER_CREATE_OR_UPDATE, &c, &fail) != JS_OK) {
         fail_msg("consumer: %s", fail.text);
     }
-    js_kit_settle();
+    kit_settle();
     return c;
 }
 
 int
-js_kit_refused_consumer(struct stream *s, const char *config, enum consumer_action action)
+kit_refused_consumer(struct stream *s, const char *config, enum consumer_action action)
 {
     struct consumer *c = NULL;
     struct js_fail fail = {0};
@@ -324,13 +324,13 @@ service_of(const char *subject)
 }
 
 bool
-js_kit_send(const char *subject, const char *reply, const char *data)
+kit_send(const char *subject, const char *reply, const char *data)
 {
-    return js_kit_send_with(subject, reply, NULL, data);
+    return kit_send_with(subject, reply, NULL, data);
 }
 
 bool
-js_kit_send_with(const char *subject, const char *reply, const char *hdr, const char *data)
+kit_send_with(const char *subject, const char *reply, const char *hdr, const char *data)
 {
     struct service *v = service_of(subject);
     if (v == NULL) {
@@ -350,10 +350,10 @@ js_kit_send_with(const char *subject, const char *reply, const char *hdr, const 
 }
 
 void
-js_kit_publish(const char *subject, const char *data)
+kit_publish(const char *subject, const char *data)
 {
-    assert_true(js_kit_send(subject, NULL, data));
-    js_kit_settle();
+    assert_true(kit_send(subject, NULL, data));
+    kit_settle();
 }
 
 static void
@@ -380,7 +380,7 @@ wait_for_commits(void)
 }
 
 void
-js_kit_settle(void)
+kit_settle(void)
 {
     wait_for_commits();
     while (js_timers_run(kit.js->timers) > 0) {
@@ -389,14 +389,14 @@ js_kit_settle(void)
 }
 
 void
-js_kit_advance(int64_t ns)
+jskit_advance(int64_t ns)
 {
     clock_fake_advance(&kit.now, ns);
-    js_kit_settle();
+    kit_settle();
 }
 
 void
-js_kit_deafen(const char *subject)
+kit_deafen(const char *subject)
 {
     (void)pthread_mutex_lock(&kit.lock);
     char old[128];
@@ -405,11 +405,11 @@ js_kit_deafen(const char *subject)
     (void)pthread_mutex_unlock(&kit.lock);
     const char *changed = subject != NULL ? subject : old;
     js_interest_changed(kit.js, ACCOUNT, changed, strlen(changed));
-    js_kit_settle();
+    kit_settle();
 }
 
-struct js_kit_msg *
-js_kit_take(const char *to)
+struct kit_msg *
+kit_take(const char *to)
 {
     struct out *found = NULL;
     (void)pthread_mutex_lock(&kit.lock);
@@ -427,7 +427,7 @@ js_kit_take(const char *to)
 }
 
 void
-js_kit_free(struct js_kit_msg *m)
+kit_free(struct kit_msg *m)
 {
     free(m->to);
     free(m->subject);
@@ -441,7 +441,7 @@ static const char *
 expect(const char *to, const char *hdr, const char *data)
 {
     static char reply[700];
-    struct js_kit_msg *m = js_kit_take(to);
+    struct kit_msg *m = kit_take(to);
     if (m == NULL) {
         fail_msg("nothing was sent to %s", to);
         return "";
@@ -452,33 +452,33 @@ expect(const char *to, const char *hdr, const char *data)
         fail_msg("to %s: not \"%s\" but \"%s\"", to, hdr, m->hdr);
     }
     snprintf(reply, sizeof reply, "%s", m->reply);
-    js_kit_free(m);
+    kit_free(m);
     return reply;
 }
 
 const char *
-js_kit_expect(const char *to, const char *data)
+kit_expect(const char *to, const char *data)
 {
     return expect(to, NULL, data);
 }
 
 const char *
-js_kit_expect_hdr(const char *to, const char *hdr)
+kit_expect_hdr(const char *to, const char *hdr)
 {
     return expect(to, hdr, NULL);
 }
 
 void
-js_kit_expect_silence(const char *to)
+kit_expect_silence(const char *to)
 {
-    struct js_kit_msg *m = js_kit_take(to);
+    struct kit_msg *m = kit_take(to);
     if (m != NULL) {
         fail_msg("sent to %s: %s%s", to, m->hdr, m->data);
     }
 }
 
 int64_t
-js_kit_info(struct consumer *c, const char *key, const char *inner)
+kit_info(struct consumer *c, const char *key, const char *inner)
 {
     json_t *o = consumer_info_json(c);
     assert_non_null(o);

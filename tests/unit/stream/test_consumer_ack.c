@@ -21,11 +21,11 @@ static char reply[4][700];
 static void
 begin(const char *stream, const char *config)
 {
-    s = js_kit_stream(stream);
-    c = js_kit_consumer(s, config);
-    js_kit_publish("s.1", "one");
-    js_kit_publish("s.2", "two");
-    js_kit_publish("s.3", "three");
+    s = kit_stream(stream);
+    c = kit_consumer(s, config);
+    kit_publish("s.1", "one");
+    kit_publish("s.2", "two");
+    kit_publish("s.3", "three");
 }
 
 static void
@@ -38,8 +38,8 @@ end(void)
 static void
 ask(const char *body)
 {
-    assert_true(js_kit_send("$JS.API.CONSUMER.MSG.NEXT.S.C", "in", body));
-    js_kit_settle();
+    assert_true(kit_send("$JS.API.CONSUMER.MSG.NEXT.S.C", "in", body));
+    kit_settle();
 }
 
 /* Takes all three. */
@@ -49,15 +49,15 @@ take(void)
     static const char *const data[] = {"one", "two", "three"};
     ask("3");
     for (int i = 0; i < 3; i++) {
-        snprintf(reply[i + 1], sizeof reply[0], "%s", js_kit_expect("in", data[i]));
+        snprintf(reply[i + 1], sizeof reply[0], "%s", kit_expect("in", data[i]));
     }
 }
 
 static void
 ack(int i, const char *body)
 {
-    assert_true(js_kit_send(reply[i], NULL, body));
-    js_kit_settle();
+    assert_true(kit_send(reply[i], NULL, body));
+    kit_settle();
 }
 
 static int64_t
@@ -80,12 +80,12 @@ test_ack_moves_the_floor_when_the_gap_closes(void **state)
     begin(STREAM("limits"), DURABLE);
     take();
     ack(2, "+ACK");
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 0);
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 2);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 0);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 2);
     ack(1, "");
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 2);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 2);
     ack(3, "");
-    assert_int_equal(js_kit_info(c, "ack_floor", "consumer_seq"), 3);
+    assert_int_equal(kit_info(c, "ack_floor", "consumer_seq"), 3);
     end();
 }
 
@@ -95,12 +95,12 @@ test_ack_is_answered_where_it_asks(void **state)
     (void)state;
     begin(STREAM("limits"), DURABLE);
     take();
-    assert_true(js_kit_send(reply[1], "done", "+ACK"));
-    js_kit_expect("done", "");
-    assert_true(js_kit_send(reply[1], "done", "+WPI"));
-    js_kit_expect("done", "");
-    assert_true(js_kit_send("$JS.ACK.S.C.1.99.99.1.0", "done", "+ACK"));
-    js_kit_expect_silence("done");
+    assert_true(kit_send(reply[1], "done", "+ACK"));
+    kit_expect("done", "");
+    assert_true(kit_send(reply[1], "done", "+WPI"));
+    kit_expect("done", "");
+    assert_true(kit_send("$JS.ACK.S.C.1.99.99.1.0", "done", "+ACK"));
+    kit_expect_silence("done");
     end();
 }
 
@@ -110,9 +110,9 @@ test_ack_by_the_long_subject_counts_too(void **state)
     (void)state;
     begin(STREAM("limits"), DURABLE);
     take();
-    assert_true(js_kit_send("$JS.ACK._.hash.S.C.1.1.1.1.0.more", "done", ""));
-    js_kit_expect("done", "");
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 1);
+    assert_true(kit_send("$JS.ACK._.hash.S.C.1.1.1.1.0.more", "done", ""));
+    kit_expect("done", "");
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 1);
     end();
 }
 
@@ -123,8 +123,8 @@ test_ack_all_takes_those_before(void **state)
     begin(STREAM("limits"), "{\"durable_name\":\"C\",\"ack_policy\":\"all\"}");
     take();
     ack(2, "");
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 2);
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 1);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 2);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 1);
     end();
 }
 
@@ -135,15 +135,15 @@ test_unacknowledged_goes_out_anew_after_the_wait(void **state)
     begin(STREAM("limits"), DURABLE);
     take();
     ack(2, "");
-    js_kit_advance(9 * CLOCK_S);
+    jskit_advance(9 * CLOCK_S);
     ask("{\"batch\":5,\"expires\":100000000000}");
-    js_kit_expect_silence("in");
-    js_kit_advance(2 * CLOCK_S);
-    assert_int_equal(strncmp(js_kit_expect("in", "one"), "$JS.ACK.S.C.2.1.4.", 18), 0);
-    assert_int_equal(strncmp(js_kit_expect("in", "three"), "$JS.ACK.S.C.2.3.5.", 18), 0);
-    js_kit_expect_silence("in");
-    assert_int_equal(js_kit_info(c, "num_redelivered", NULL), 2);
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 2);
+    kit_expect_silence("in");
+    jskit_advance(2 * CLOCK_S);
+    assert_int_equal(strncmp(kit_expect("in", "one"), "$JS.ACK.S.C.2.1.4.", 18), 0);
+    assert_int_equal(strncmp(kit_expect("in", "three"), "$JS.ACK.S.C.2.3.5.", 18), 0);
+    kit_expect_silence("in");
+    assert_int_equal(kit_info(c, "num_redelivered", NULL), 2);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 2);
     end();
 }
 
@@ -153,15 +153,15 @@ test_progress_puts_off_the_redelivery(void **state)
     (void)state;
     begin(STREAM("limits"), DURABLE);
     take();
-    js_kit_advance(8 * CLOCK_S);
+    jskit_advance(8 * CLOCK_S);
     ack(1, "+WPI");
     ask("{\"batch\":5,\"expires\":100000000000}");
-    js_kit_advance(4 * CLOCK_S);
-    js_kit_expect("in", "two");
-    js_kit_expect("in", "three");
-    js_kit_expect_silence("in");
-    js_kit_advance(7 * CLOCK_S);
-    js_kit_expect("in", "one");
+    jskit_advance(4 * CLOCK_S);
+    kit_expect("in", "two");
+    kit_expect("in", "three");
+    kit_expect_silence("in");
+    jskit_advance(7 * CLOCK_S);
+    kit_expect("in", "one");
     end();
 }
 
@@ -173,15 +173,15 @@ test_nak_delivers_anew_at_once_or_after_its_delay(void **state)
     take();
     ask("{\"batch\":5,\"expires\":100000000000}");
     ack(2, "-NAK");
-    js_kit_expect("in", "two");
+    kit_expect("in", "two");
     ack(1, "-NAK {\"delay\": 3000000000}");
     ack(3, "-NAK 5s");
-    js_kit_expect_silence("in");
-    js_kit_advance(3 * CLOCK_S);
-    js_kit_expect("in", "one");
-    js_kit_expect_silence("in");
-    js_kit_advance(2 * CLOCK_S);
-    js_kit_expect("in", "three");
+    kit_expect_silence("in");
+    jskit_advance(3 * CLOCK_S);
+    kit_expect("in", "one");
+    kit_expect_silence("in");
+    jskit_advance(2 * CLOCK_S);
+    kit_expect("in", "three");
     end();
 }
 
@@ -195,12 +195,12 @@ test_backoff_gives_each_delivery_its_wait(void **state)
     ack(2, "");
     ack(3, "");
     ask("{\"batch\":9,\"expires\":100000000000}");
-    js_kit_advance(CLOCK_S + 2 * CLOCK_MS);
-    js_kit_expect("in", "one");
-    js_kit_advance(4 * CLOCK_S);
-    js_kit_expect_silence("in");
-    js_kit_advance(CLOCK_S + 2 * CLOCK_MS);
-    js_kit_expect("in", "one");
+    jskit_advance(CLOCK_S + 2 * CLOCK_MS);
+    kit_expect("in", "one");
+    jskit_advance(4 * CLOCK_S);
+    kit_expect_silence("in");
+    jskit_advance(CLOCK_S + 2 * CLOCK_MS);
+    kit_expect("in", "one");
     end();
 }
 
@@ -214,17 +214,17 @@ test_max_deliver_ends_the_attempts(void **state)
     ack(2, "");
     ack(3, "");
     ask("{\"batch\":9,\"expires\":100000000000}");
-    js_kit_advance(2 * CLOCK_S);
-    js_kit_expect("in", "one");
-    js_kit_advance(2 * CLOCK_S);
-    js_kit_expect_silence("in");
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 0);
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 3);
-    struct js_kit_msg *m = js_kit_take(MAX_DELIVERIES);
+    jskit_advance(2 * CLOCK_S);
+    kit_expect("in", "one");
+    jskit_advance(2 * CLOCK_S);
+    kit_expect_silence("in");
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 0);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 0);
+    struct kit_msg *m = kit_take(MAX_DELIVERIES);
     assert_non_null(m);
     assert_non_null(strstr(m->data, "\"deliveries\":2"));
-    js_kit_free(m);
-    js_kit_expect_silence(MAX_DELIVERIES);
+    kit_free(m);
+    kit_expect_silence(MAX_DELIVERIES);
     end();
 }
 
@@ -235,11 +235,11 @@ test_terminated_message_does_not_come_back(void **state)
     begin(STREAM("limits"), DURABLE);
     take();
     ack(1, "+TERM no use");
-    struct js_kit_msg *m = js_kit_take(TERMINATED);
+    struct kit_msg *m = kit_take(TERMINATED);
     assert_non_null(m);
     assert_non_null(strstr(m->data, "\"reason\":\"no use\""));
-    js_kit_free(m);
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 1);
+    kit_free(m);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 1);
     end();
 }
 
@@ -249,12 +249,12 @@ test_ack_and_next_asks_for_more(void **state)
     (void)state;
     begin(STREAM("limits"), DURABLE);
     ask("1");
-    snprintf(reply[1], sizeof reply[1], "%s", js_kit_expect("in", "one"));
-    assert_true(js_kit_send(reply[1], "in", "+NXT {\"batch\":2}"));
-    js_kit_settle();
-    js_kit_expect("in", "two");
-    js_kit_expect("in", "three");
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 1);
+    snprintf(reply[1], sizeof reply[1], "%s", kit_expect("in", "one"));
+    assert_true(kit_send(reply[1], "in", "+NXT {\"batch\":2}"));
+    kit_settle();
+    kit_expect("in", "two");
+    kit_expect("in", "three");
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 1);
     end();
 }
 
@@ -266,9 +266,9 @@ test_deleted_message_is_no_longer_waited_for(void **state)
     take();
     struct js_fail fail;
     assert_int_equal(stream_msg_delete(s, 1, true, &fail), JS_OK);
-    js_kit_settle();
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 2);
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 1);
+    kit_settle();
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 2);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 1);
     end();
 }
 
@@ -278,19 +278,19 @@ test_purge_moves_the_consumer_ahead(void **state)
     (void)state;
     begin(STREAM("limits"), DURABLE);
     ask("1");
-    js_kit_expect("in", "one");
+    kit_expect("in", "one");
     struct stream_purge p = {0};
     uint64_t n;
     struct js_fail fail;
     assert_int_equal(stream_purge(s, &p, &n, &fail), JS_OK);
-    js_kit_settle();
+    kit_settle();
     assert_int_equal(n, 3);
-    assert_int_equal(js_kit_info(c, "num_pending", NULL), 0);
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 0);
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 3);
-    js_kit_publish("s.4", "four");
+    assert_int_equal(kit_info(c, "num_pending", NULL), 0);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 0);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 3);
+    kit_publish("s.4", "four");
     ask("1");
-    js_kit_expect("in", "four");
+    kit_expect("in", "four");
     end();
 }
 
@@ -305,14 +305,13 @@ test_workqueue_message_goes_with_its_ack(void **state)
     ack(1, "+TERM");
     ack(3, "");
     assert_int_equal(messages(), 0);
-    assert_int_equal(js_kit_refused_consumer(s,
-                                             "{\"durable_name\":\"D\",\"ack_policy\":\"explicit\"}",
-                                             CONSUMER_CREATE_OR_UPDATE),
+    assert_int_equal(kit_refused_consumer(s, "{\"durable_name\":\"D\",\"ack_policy\":\"explicit\"}",
+                                          CONSUMER_CREATE_OR_UPDATE),
                      10099);
-    assert_int_equal(js_kit_refused_consumer(s,
-                                             "{\"durable_name\":\"D\",\"ack_policy\":\"none\","
-                                             "\"deliver_subject\":\"d\"}",
-                                             CONSUMER_CREATE_OR_UPDATE),
+    assert_int_equal(kit_refused_consumer(s,
+                                          "{\"durable_name\":\"D\",\"ack_policy\":\"none\","
+                                          "\"deliver_subject\":\"d\"}",
+                                          CONSUMER_CREATE_OR_UPDATE),
                      10098);
     end();
 }
@@ -321,13 +320,13 @@ static void
 test_interest_message_goes_with_the_last_ack(void **state)
 {
     (void)state;
-    s = js_kit_stream(STREAM("interest"));
-    c = js_kit_consumer(s, DURABLE);
-    struct consumer *d = js_kit_consumer(
+    s = kit_stream(STREAM("interest"));
+    c = kit_consumer(s, DURABLE);
+    struct consumer *d = kit_consumer(
         s, "{\"durable_name\":\"D\",\"ack_policy\":\"explicit\",\"filter_subject\":\"s.1\"}");
-    js_kit_publish("s.1", "one");
-    js_kit_publish("s.2", "two");
-    js_kit_publish("s.3", "three");
+    kit_publish("s.1", "one");
+    kit_publish("s.2", "two");
+    kit_publish("s.3", "three");
     take();
     ack(1, "");
     ack(2, "");
@@ -346,24 +345,24 @@ test_restart_goes_on_where_it_was(void **state)
     begin(STREAM("limits"), DURABLE);
     take();
     ack(1, "");
-    js_kit_publish("s.4", "four");
+    kit_publish("s.4", "four");
     end();
-    js_kit_restart();
-    js_kit_publish("s.5", "five");
-    s = stream_find(js_account_next(js_kit_js(), NULL), "S");
+    kit_restart();
+    kit_publish("s.5", "five");
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
     assert_non_null(s);
     c = consumer_find(s, "C");
     assert_non_null(c);
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 2);
-    assert_int_equal(js_kit_info(c, "num_pending", NULL), 2);
-    assert_int_equal(js_kit_info(c, "ack_floor", "stream_seq"), 1);
-    assert_int_equal(js_kit_info(c, "delivered", "stream_seq"), 3);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 2);
+    assert_int_equal(kit_info(c, "num_pending", NULL), 2);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 1);
+    assert_int_equal(kit_info(c, "delivered", "stream_seq"), 3);
     ask("{\"batch\":9,\"expires\":100000000000}");
-    js_kit_expect("in", "four");
-    js_kit_expect("in", "five");
-    js_kit_advance(11 * CLOCK_S);
-    js_kit_expect("in", "two");
-    js_kit_expect("in", "three");
+    kit_expect("in", "four");
+    kit_expect("in", "five");
+    jskit_advance(11 * CLOCK_S);
+    kit_expect("in", "two");
+    kit_expect("in", "three");
     end();
 }
 
@@ -379,18 +378,18 @@ test_reset_begins_anew(void **state)
     assert_int_equal(consumer_reset(c, 0, &to, &fail), JS_OK);
     assert_int_equal(to, 2);
     ask("1");
-    assert_int_equal(strncmp(js_kit_expect("in", "two"), "$JS.ACK.S.C.1.2.1.", 18), 0);
+    assert_int_equal(strncmp(kit_expect("in", "two"), "$JS.ACK.S.C.1.2.1.", 18), 0);
     assert_int_equal(consumer_reset(c, 1, &to, &fail), JS_OK);
     ask("1");
-    js_kit_expect("in", "one");
-    assert_int_equal(js_kit_info(c, "num_pending", NULL), 2);
+    kit_expect("in", "one");
+    assert_int_equal(kit_info(c, "num_pending", NULL), 2);
     end();
 }
 
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, js_kit_set_up, js_kit_tear_down)
+#define T(f) cmocka_unit_test_setup_teardown(f, kit_set_up, kit_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_ack_moves_the_floor_when_the_gap_closes),
         T(test_ack_is_answered_where_it_asks),

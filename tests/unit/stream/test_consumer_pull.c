@@ -17,8 +17,8 @@ static struct consumer *c;
 static void
 begin(const char *config)
 {
-    s = js_kit_stream(STREAM);
-    c = js_kit_consumer(s, config);
+    s = kit_stream(STREAM);
+    c = kit_consumer(s, config);
 }
 
 static void
@@ -31,15 +31,15 @@ end(void)
 static void
 ask(const char *inbox, const char *body)
 {
-    assert_true(js_kit_send(NEXT, inbox, body));
-    js_kit_settle();
+    assert_true(kit_send(NEXT, inbox, body));
+    kit_settle();
 }
 
 static void
 ack(const char *reply, const char *body)
 {
-    assert_true(js_kit_send(reply, NULL, body));
-    js_kit_settle();
+    assert_true(kit_send(reply, NULL, body));
+    kit_settle();
 }
 
 static void
@@ -47,18 +47,18 @@ test_pull_request_gets_what_is_there_then_what_comes(void **state)
 {
     (void)state;
     begin(DURABLE);
-    js_kit_publish("s.1", "one");
+    kit_publish("s.1", "one");
     ask("in", "{\"batch\":3,\"expires\":5000000000}");
-    assert_string_equal(js_kit_expect("in", "one"), "$JS.ACK.S.C.1.1.1.1000000001000000000.0");
-    js_kit_publish("s.2", "two");
-    js_kit_publish("s.3", "three");
-    js_kit_publish("s.4", "four");
-    js_kit_expect("in", "two");
-    js_kit_expect("in", "three");
-    js_kit_expect_silence("in");
-    assert_int_equal(js_kit_info(c, "num_pending", NULL), 1);
-    assert_int_equal(js_kit_info(c, "num_ack_pending", NULL), 3);
-    assert_int_equal(js_kit_info(c, "num_waiting", NULL), 0);
+    assert_string_equal(kit_expect("in", "one"), "$JS.ACK.S.C.1.1.1.1000000001000000000.0");
+    kit_publish("s.2", "two");
+    kit_publish("s.3", "three");
+    kit_publish("s.4", "four");
+    kit_expect("in", "two");
+    kit_expect("in", "three");
+    kit_expect_silence("in");
+    assert_int_equal(kit_info(c, "num_pending", NULL), 1);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 3);
+    assert_int_equal(kit_info(c, "num_waiting", NULL), 0);
     end();
 }
 
@@ -68,13 +68,13 @@ test_pull_request_is_told_when_its_time_is_up(void **state)
     (void)state;
     begin(DURABLE);
     ask("in", "{\"batch\":3,\"expires\":5000000000}");
-    js_kit_advance(4 * CLOCK_S);
-    js_kit_expect_silence("in");
-    js_kit_advance(CLOCK_S + 1);
-    js_kit_expect_hdr("in", "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: "
-                            "3\r\nNats-Pending-Bytes: 0\r\n\r\n");
-    js_kit_advance(3600 * CLOCK_S);
-    js_kit_expect_silence("in");
+    jskit_advance(4 * CLOCK_S);
+    kit_expect_silence("in");
+    jskit_advance(CLOCK_S + 1);
+    kit_expect_hdr("in", "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: "
+                         "3\r\nNats-Pending-Bytes: 0\r\n\r\n");
+    jskit_advance(3600 * CLOCK_S);
+    kit_expect_silence("in");
     end();
 }
 
@@ -84,11 +84,11 @@ test_pull_request_that_does_not_wait_is_told_at_once(void **state)
     (void)state;
     begin(DURABLE);
     ask("in", "{\"batch\":3,\"no_wait\":true}");
-    js_kit_expect_hdr("in", "NATS/1.0 404 No Messages\r\n\r\n");
-    js_kit_publish("s.1", "one");
+    kit_expect_hdr("in", "NATS/1.0 404 No Messages\r\n\r\n");
+    kit_publish("s.1", "one");
     ask("in", "{\"batch\":3,\"no_wait\":true}");
-    js_kit_expect("in", "one");
-    js_kit_expect_hdr("in", "NATS/1.0 404 No Messages\r\n\r\n");
+    kit_expect("in", "one");
+    kit_expect_hdr("in", "NATS/1.0 404 No Messages\r\n\r\n");
     end();
 }
 
@@ -97,13 +97,12 @@ test_pull_request_stops_at_its_bytes(void **state)
 {
     (void)state;
     begin(DURABLE);
-    js_kit_publish("s.1", "0123456789");
-    js_kit_publish("s.1", "0123456789");
+    kit_publish("s.1", "0123456789");
+    kit_publish("s.1", "0123456789");
     ask("in", "{\"batch\":9,\"max_bytes\":100,\"expires\":5000000000}");
-    js_kit_expect("in", "0123456789");
-    js_kit_expect_hdr("in",
-                      "NATS/1.0 409 Message Size Exceeds MaxBytes\r\nNats-Pending-Messages: 8");
-    assert_int_equal(js_kit_info(c, "num_waiting", NULL), 0);
+    kit_expect("in", "0123456789");
+    kit_expect_hdr("in", "NATS/1.0 409 Message Size Exceeds MaxBytes\r\nNats-Pending-Messages: 8");
+    assert_int_equal(kit_info(c, "num_waiting", NULL), 0);
     end();
 }
 
@@ -115,12 +114,12 @@ test_pull_requests_take_turns(void **state)
     ask("a", "{\"batch\":2,\"expires\":5000000000}");
     ask("b", "{\"batch\":2,\"expires\":5000000000}");
     for (int i = 0; i < 4; i++) {
-        js_kit_publish("s.1", i < 2 ? "first" : "second");
+        kit_publish("s.1", i < 2 ? "first" : "second");
     }
-    js_kit_expect("a", "first");
-    js_kit_expect("b", "first");
-    js_kit_expect("a", "second");
-    js_kit_expect("b", "second");
+    kit_expect("a", "first");
+    kit_expect("b", "first");
+    kit_expect("a", "second");
+    kit_expect("b", "second");
     end();
 }
 
@@ -131,11 +130,11 @@ test_pull_request_nobody_listens_to_is_passed_over(void **state)
     begin(DURABLE);
     ask("gone", "{\"batch\":2,\"expires\":5000000000}");
     ask("here", "{\"batch\":2,\"expires\":5000000000}");
-    js_kit_deafen("gone");
-    js_kit_publish("s.1", "one");
-    js_kit_expect("here", "one");
-    js_kit_expect_silence("gone");
-    assert_int_equal(js_kit_info(c, "num_waiting", NULL), 1);
+    kit_deafen("gone");
+    kit_publish("s.1", "one");
+    kit_expect("here", "one");
+    kit_expect_silence("gone");
+    assert_int_equal(kit_info(c, "num_waiting", NULL), 1);
     end();
 }
 
@@ -145,12 +144,12 @@ test_pull_heartbeats_come_while_there_is_nothing(void **state)
     (void)state;
     begin(DURABLE);
     ask("in", "{\"batch\":1,\"expires\":10000000000,\"idle_heartbeat\":1000000000}");
-    js_kit_advance(CLOCK_S);
-    js_kit_expect_hdr("in",
-                      "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 0\r\nNats-Last-Stream: "
-                      "0\r\n\r\n");
+    jskit_advance(CLOCK_S);
+    kit_expect_hdr("in",
+                   "NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 0\r\nNats-Last-Stream: "
+                   "0\r\n\r\n");
     ask("in", "{\"expires\":1000,\"idle_heartbeat\":1000}");
-    js_kit_expect_hdr("in", "NATS/1.0 400 Bad Request - heartbeat value too large\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 400 Bad Request - heartbeat value too large\r\n\r\n");
     end();
 }
 
@@ -161,17 +160,17 @@ test_pull_limits_of_the_consumer_refuse(void **state)
     begin("{\"durable_name\":\"C\",\"ack_policy\":\"explicit\",\"max_waiting\":1,\"max_batch\":5,"
           "\"max_expires\":2000000000,\"max_bytes\":1000}");
     ask("in", "{\"batch\":6}");
-    js_kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxRequestBatch of 5\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxRequestBatch of 5\r\n\r\n");
     ask("in", "{\"batch\":1,\"expires\":3000000000}");
-    js_kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxRequestExpires of 2s\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxRequestExpires of 2s\r\n\r\n");
     ask("in", "{\"batch\":1,\"max_bytes\":1001}");
-    js_kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxRequestMaxBytes of 1000\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxRequestMaxBytes of 1000\r\n\r\n");
     ask("in", "{\"batch\":1,\"expires\":2000000000}");
-    js_kit_expect_silence("in");
+    kit_expect_silence("in");
     ask("in", "{\"batch\":1,\"expires\":2000000000}");
-    js_kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxWaiting\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 409 Exceeded MaxWaiting\r\n\r\n");
     ask("in", "{\"batch\":");
-    js_kit_expect_hdr("in", "NATS/1.0 400 Bad Request - ");
+    kit_expect_hdr("in", "NATS/1.0 400 Bad Request - ");
     end();
 }
 
@@ -180,10 +179,10 @@ test_pull_unknown_consumer_has_no_responders(void **state)
 {
     (void)state;
     begin(DURABLE);
-    assert_true(js_kit_send("$JS.API.CONSUMER.MSG.NEXT.S.X", "in", ""));
-    js_kit_expect_hdr("in", "NATS/1.0 503\r\n\r\n");
-    assert_true(js_kit_send("$JS.ACK.X.C.1.1.1.1.0", "in", ""));
-    js_kit_expect_hdr("in", "NATS/1.0 503\r\n\r\n");
+    assert_true(kit_send("$JS.API.CONSUMER.MSG.NEXT.S.X", "in", ""));
+    kit_expect_hdr("in", "NATS/1.0 503\r\n\r\n");
+    assert_true(kit_send("$JS.ACK.X.C.1.1.1.1.0", "in", ""));
+    kit_expect_hdr("in", "NATS/1.0 503\r\n\r\n");
     end();
 }
 
@@ -195,7 +194,7 @@ test_pull_requests_are_told_of_the_end(void **state)
     ask("in", "{\"batch\":1,\"expires\":2000000000}");
     struct js_fail fail;
     assert_int_equal(consumer_delete(c, 1, &fail), JS_OK);
-    js_kit_expect_hdr("in", "NATS/1.0 409 Consumer Deleted\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 409 Consumer Deleted\r\n\r\n");
     assert_null(consumer_find(s, "C"));
     assert_null(consumer_info_json(c));
     assert_int_equal(consumer_delete(c, 1, &fail), JS_ERR_CONSUMER_NOT_FOUND);
@@ -207,13 +206,13 @@ test_pull_full_of_unacknowledged_waits_for_an_ack(void **state)
 {
     (void)state;
     begin("{\"durable_name\":\"C\",\"ack_policy\":\"explicit\",\"max_ack_pending\":1}");
-    js_kit_publish("s.1", "one");
-    js_kit_publish("s.1", "two");
+    kit_publish("s.1", "one");
+    kit_publish("s.1", "two");
     ask("in", "{\"batch\":2,\"expires\":5000000000}");
-    const char *reply = js_kit_expect("in", "one");
-    js_kit_expect_silence("in");
+    const char *reply = kit_expect("in", "one");
+    kit_expect_silence("in");
     ack(reply, "");
-    js_kit_expect("in", "two");
+    kit_expect("in", "two");
     end();
 }
 
@@ -229,13 +228,13 @@ test_pull_paused_consumer_delivers_nothing(void **state)
     assert_int_equal(consumer_pause(c, until, &paused, &left, &fail), JS_OK);
     assert_true(paused);
     assert_int_equal(left, 59 * CLOCK_S);
-    js_kit_publish("s.1", "one");
+    kit_publish("s.1", "one");
     ask("in", "{\"batch\":2,\"expires\":500000000000}");
-    js_kit_advance(58 * CLOCK_S);
-    js_kit_expect_silence("in");
-    assert_int_equal(js_kit_info(c, "paused", NULL), 1);
-    js_kit_advance(2 * CLOCK_S);
-    js_kit_expect("in", "one");
+    jskit_advance(58 * CLOCK_S);
+    kit_expect_silence("in");
+    assert_int_equal(kit_info(c, "paused", NULL), 1);
+    jskit_advance(2 * CLOCK_S);
+    kit_expect("in", "one");
     end();
 }
 
@@ -248,25 +247,25 @@ test_pull_pinned_client_keeps_the_pin_until_it_is_silent(void **state)
         "\"priority_groups\":[\"g\"],\"priority_timeout\":5000000000}");
     ask("a", "{\"batch\":1,\"expires\":50000000000,\"group\":\"g\"}");
     ask("b", "{\"batch\":9,\"expires\":50000000000,\"group\":\"g\"}");
-    js_kit_publish("s.1", "one");
-    struct js_kit_msg *m = js_kit_take("a");
+    kit_publish("s.1", "one");
+    struct kit_msg *m = kit_take("a");
     assert_non_null(m);
     assert_non_null(strstr(m->hdr, "Nats-Pin-Id: "));
     char pin[23] = "";
     memcpy(pin, strstr(m->hdr, "Nats-Pin-Id: ") + 13, 22);
-    js_kit_free(m);
-    js_kit_publish("s.1", "two");
-    js_kit_expect_silence("b");
+    kit_free(m);
+    kit_publish("s.1", "two");
+    kit_expect_silence("b");
     ask("a", "{\"batch\":1,\"expires\":50000000000,\"group\":\"g\",\"id\":\"other\"}");
-    js_kit_expect_hdr("a", "NATS/1.0 423 Nats-Pin-Id mismatch\r\n\r\n");
+    kit_expect_hdr("a", "NATS/1.0 423 Nats-Pin-Id mismatch\r\n\r\n");
     ask("a", "{\"batch\":1,\"expires\":50000000000}");
-    js_kit_expect_hdr("a", "NATS/1.0 400 Bad Request - Priority Group missing\r\n\r\n");
-    js_kit_advance(5 * CLOCK_S);
-    js_kit_expect("b", "two");
+    kit_expect_hdr("a", "NATS/1.0 400 Bad Request - Priority Group missing\r\n\r\n");
+    jskit_advance(5 * CLOCK_S);
+    kit_expect("b", "two");
     char body[128];
     snprintf(body, sizeof body, "{\"batch\":1,\"group\":\"g\",\"id\":\"%s\"}", pin);
     ask("a", body);
-    js_kit_expect_hdr("a", "NATS/1.0 423 Nats-Pin-Id mismatch\r\n\r\n");
+    kit_expect_hdr("a", "NATS/1.0 423 Nats-Pin-Id mismatch\r\n\r\n");
     end();
 }
 
@@ -279,13 +278,13 @@ test_pull_prioritized_serves_the_lower_number_first(void **state)
     ask("late", "{\"batch\":2,\"expires\":50000000000,\"group\":\"g\",\"priority\":2}");
     ask("soon", "{\"batch\":2,\"expires\":50000000000,\"group\":\"g\",\"priority\":1}");
     ask("bad", "{\"batch\":2,\"group\":\"g\",\"priority\":10}");
-    js_kit_expect_hdr("bad", "NATS/1.0 400 Bad Request - Priority must be between 0 and 9\r\n\r\n");
-    js_kit_publish("s.1", "one");
-    js_kit_publish("s.1", "two");
-    js_kit_publish("s.1", "three");
-    js_kit_expect("soon", "one");
-    js_kit_expect("soon", "two");
-    js_kit_expect("late", "three");
+    kit_expect_hdr("bad", "NATS/1.0 400 Bad Request - Priority must be between 0 and 9\r\n\r\n");
+    kit_publish("s.1", "one");
+    kit_publish("s.1", "two");
+    kit_publish("s.1", "three");
+    kit_expect("soon", "one");
+    kit_expect("soon", "two");
+    kit_expect("late", "three");
     end();
 }
 
@@ -296,12 +295,12 @@ test_pull_overflow_serves_only_what_others_leave(void **state)
     begin("{\"durable_name\":\"C\",\"ack_policy\":\"explicit\",\"priority_policy\":\"overflow\","
           "\"priority_groups\":[\"g\"]}");
     ask("in", "{\"batch\":9,\"expires\":50000000000,\"group\":\"g\",\"min_pending\":3}");
-    js_kit_publish("s.1", "one");
-    js_kit_publish("s.1", "two");
-    js_kit_expect_silence("in");
-    js_kit_publish("s.1", "three");
-    js_kit_expect("in", "one");
-    js_kit_expect_silence("in");
+    kit_publish("s.1", "one");
+    kit_publish("s.1", "two");
+    kit_expect_silence("in");
+    kit_publish("s.1", "three");
+    kit_expect("in", "one");
+    kit_expect_silence("in");
     end();
 }
 
@@ -311,14 +310,14 @@ test_pull_idle_consumer_goes(void **state)
     (void)state;
     begin("{\"name\":\"C\",\"ack_policy\":\"explicit\",\"inactive_threshold\":60000000000}");
     ask("in", "{\"batch\":1,\"expires\":50000000000}");
-    js_kit_advance(50 * CLOCK_S + 1);
-    js_kit_expect_hdr("in", "NATS/1.0 408 ");
-    js_kit_advance(59 * CLOCK_S);
+    jskit_advance(50 * CLOCK_S + 1);
+    kit_expect_hdr("in", "NATS/1.0 408 ");
+    jskit_advance(59 * CLOCK_S);
     struct consumer *found = consumer_find(s, "C");
     assert_non_null(found);
     consumer_unref(found);
-    js_kit_advance(3 * CLOCK_S);
-    js_kit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
     assert_null(consumer_find(s, "C"));
     end();
 }
@@ -329,23 +328,23 @@ test_pull_filters_deliver_only_theirs(void **state)
     (void)state;
     begin(
         "{\"durable_name\":\"C\",\"ack_policy\":\"none\",\"filter_subjects\":[\"s.a.*\",\"s.b\"]}");
-    js_kit_publish("s.a.1", "one");
-    js_kit_publish("s.c", "not");
-    js_kit_publish("s.b", "two");
-    assert_int_equal(js_kit_info(c, "num_pending", NULL), 2);
+    kit_publish("s.a.1", "one");
+    kit_publish("s.c", "not");
+    kit_publish("s.b", "two");
+    assert_int_equal(kit_info(c, "num_pending", NULL), 2);
     ask("in", "{\"batch\":3,\"no_wait\":true}");
-    js_kit_expect("in", "one");
-    js_kit_expect("in", "two");
-    js_kit_expect_hdr("in", "NATS/1.0 404 No Messages\r\n\r\n");
-    assert_int_equal(js_kit_info(c, "delivered", "stream_seq"), 3);
-    assert_int_equal(js_kit_info(c, "ack_floor", "consumer_seq"), 2);
+    kit_expect("in", "one");
+    kit_expect("in", "two");
+    kit_expect_hdr("in", "NATS/1.0 404 No Messages\r\n\r\n");
+    assert_int_equal(kit_info(c, "delivered", "stream_seq"), 3);
+    assert_int_equal(kit_info(c, "ack_floor", "consumer_seq"), 2);
     end();
 }
 
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, js_kit_set_up, js_kit_tear_down)
+#define T(f) cmocka_unit_test_setup_teardown(f, kit_set_up, kit_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_pull_request_gets_what_is_there_then_what_comes),
         T(test_pull_request_is_told_when_its_time_is_up),

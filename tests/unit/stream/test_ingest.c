@@ -12,8 +12,8 @@ static struct stream *s;
 static void
 publish(const char *subject, const char *hdr, const char *data)
 {
-    assert_true(js_kit_send_with(subject, "in", hdr, data));
-    js_kit_settle();
+    assert_true(kit_send_with(subject, "in", hdr, data));
+    kit_settle();
 }
 
 /* A publish with one header is answered so. */
@@ -23,7 +23,7 @@ answers(const char *subject, const char *field, const char *want)
     char hdr[300];
     snprintf(hdr, sizeof hdr, "NATS/1.0\r\n%s\r\n\r\n", field);
     publish(subject, *field != '\0' ? hdr : NULL, "x");
-    js_kit_expect("in", want);
+    kit_expect("in", want);
 }
 
 static void
@@ -51,12 +51,12 @@ static void
 test_ingest_acknowledges_after_the_commit(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
     answers("s.1", "", "{\"stream\":\"S\",\"seq\":1}");
     answers("s.2", "", "{\"stream\":\"S\",\"seq\":2}");
-    assert_true(js_kit_send("s.1", NULL, "no reply, no ack"));
-    js_kit_settle();
-    js_kit_expect_silence("in");
+    assert_true(kit_send("s.1", NULL, "no reply, no ack"));
+    kit_settle();
+    kit_expect_silence("in");
     assert_int_equal(state_of("messages"), 3);
     stream_unref(s);
 }
@@ -65,13 +65,13 @@ static void
 test_ingest_knows_a_message_id_within_the_window_and_over_a_restart(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"duplicate_window\":10000000000}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"duplicate_window\":10000000000}");
     answers("s.1", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":1}");
     answers("s.1", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":1,\"duplicate\": true}");
     stream_unref(s);
-    js_kit_restart();
+    kit_restart();
     answers("s.2", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":1,\"duplicate\": true}");
-    js_kit_advance(11 * CLOCK_S);
+    jskit_advance(11 * CLOCK_S);
     answers("s.1", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":2}");
 }
 
@@ -79,7 +79,7 @@ static void
 test_ingest_demands_what_is_expected(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
     answers("s.1", "Nats-Msg-Id: a", "{\"stream\":\"S\",\"seq\":1}");
     is_error("s.1", "Nats-Expected-Stream: T", ERROR(400, 10060, "expected stream does not match"));
     is_error("s.1", "Nats-Expected-Last-Sequence: 7", ERROR(400, 10071, "wrong last sequence: 1"));
@@ -101,7 +101,7 @@ static void
 test_ingest_refuses_features_that_are_off(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_msg_size\":40}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_msg_size\":40}");
     is_error("s.1", "Nats-Rollup: sub", ERROR(500, 10111, "rollup not permitted"));
     is_error("s.1", "Nats-TTL: 5s", ERROR(400, 10166, "per-message TTL is disabled"));
     is_error("s.1", "Nats-Incr: 1", ERROR(400, 10168, "message counters is disabled"));
@@ -116,14 +116,14 @@ static void
 test_ingest_keeps_the_limits(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_msgs\":3,"
-                      "\"max_msgs_per_subject\":2}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_msgs\":3,"
+                   "\"max_msgs_per_subject\":2}");
     for (int i = 0; i < 3; i++) {
-        js_kit_publish("s.1", "x");
+        kit_publish("s.1", "x");
     }
     assert_int_equal(state_of("messages"), 2);
-    js_kit_publish("s.2", "x");
-    js_kit_publish("s.3", "x");
+    kit_publish("s.2", "x");
+    kit_publish("s.3", "x");
     assert_int_equal(state_of("messages"), 3);
     assert_int_equal(state_of("first_seq"), 3);
     stream_unref(s);
@@ -133,8 +133,8 @@ static void
 test_ingest_discards_new_where_it_is_told_to(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_msgs\":2,\"discard\":\"new\","
-                      "\"max_msgs_per_subject\":1,\"discard_new_per_subject\":true}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_msgs\":2,\"discard\":\"new\","
+                   "\"max_msgs_per_subject\":1,\"discard_new_per_subject\":true}");
     answers("s.1", "", "{\"stream\":\"S\",\"seq\":1}");
     is_error("s.1", "", ERROR(503, 10077, "maximum messages per subject exceeded"));
     answers("s.2", "", "{\"stream\":\"S\",\"seq\":2}");
@@ -146,10 +146,10 @@ static void
 test_ingest_rolls_up(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"allow_rollup_hdrs\":true}");
-    js_kit_publish("s.1", "x");
-    js_kit_publish("s.1", "x");
-    js_kit_publish("s.2", "x");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"allow_rollup_hdrs\":true}");
+    kit_publish("s.1", "x");
+    kit_publish("s.1", "x");
+    kit_publish("s.2", "x");
     answers("s.1", "Nats-Rollup: sub", "{\"stream\":\"S\",\"seq\":4}");
     assert_int_equal(state_of("messages"), 2);
     is_error("s.1", "Nats-Rollup: foo", ERROR(500, 10111, "rollup value invalid: \\\"foo\\\""));
@@ -162,18 +162,18 @@ static void
 test_ingest_lets_time_take_messages(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_age\":10000000000,"
-                      "\"allow_msg_ttl\":true}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_age\":10000000000,"
+                   "\"allow_msg_ttl\":true}");
     answers("s.1", "Nats-TTL: 2s", "{\"stream\":\"S\",\"seq\":1}");
     answers("s.1", "Nats-TTL: never", "{\"stream\":\"S\",\"seq\":2}");
-    js_kit_publish("s.1", "x");
+    kit_publish("s.1", "x");
     is_error("s.1", "Nats-TTL: 1ms", ERROR(400, 10165, "invalid per-message TTL"));
-    js_kit_advance(3 * CLOCK_S);
+    jskit_advance(3 * CLOCK_S);
     assert_int_equal(state_of("messages"), 2);
     stream_unref(s);
-    js_kit_restart();
-    s = stream_find(js_account_next(js_kit_js(), NULL), "S");
-    js_kit_advance(8 * CLOCK_S);
+    kit_restart();
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
+    jskit_advance(8 * CLOCK_S);
     assert_int_equal(state_of("messages"), 1);
     assert_int_equal(state_of("first_seq"), 2);
     stream_unref(s);
@@ -183,12 +183,12 @@ static void
 test_ingest_leaves_a_marker_for_the_last_of_a_subject(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_age\":5000000000,"
-                      "\"subject_delete_marker_ttl\":60000000000}");
-    js_kit_publish("s.1", "x");
-    js_kit_publish("s.1", "x");
-    js_kit_advance(6 * CLOCK_S);
-    js_kit_settle();
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"max_age\":5000000000,"
+                   "\"subject_delete_marker_ttl\":60000000000}");
+    kit_publish("s.1", "x");
+    kit_publish("s.1", "x");
+    jskit_advance(6 * CLOCK_S);
+    kit_settle();
     assert_int_equal(state_of("messages"), 1);
     struct stream_get g = {.last_by_subj = "s.1"};
     struct js_fail f = {0};
@@ -203,11 +203,11 @@ static void
 test_ingest_counts(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"allow_msg_counter\":true}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"allow_msg_counter\":true}");
     publish("s.1", "NATS/1.0\r\nNats-Incr: 5\r\n\r\n", "");
-    js_kit_expect("in", "{\"stream\":\"S\",\"seq\":1,\"val\":\"5\"}");
+    kit_expect("in", "{\"stream\":\"S\",\"seq\":1,\"val\":\"5\"}");
     publish("s.1", "NATS/1.0\r\nNats-Incr: -123456789012345678901234567890\r\n\r\n", "");
-    js_kit_expect("in", "{\"stream\":\"S\",\"seq\":2,\"val\":\"-123456789012345678901234567885\"}");
+    kit_expect("in", "{\"stream\":\"S\",\"seq\":2,\"val\":\"-123456789012345678901234567885\"}");
     is_error("s.1", "", ERROR(400, 10169, "message counter increment is missing"));
     is_error("s.1", "Nats-Incr: 1", ERROR(400, 10170, "message counter has payload"));
     stream_unref(s);
@@ -220,14 +220,14 @@ part(const char *seq, const char *more, const char *want)
     snprintf(hdr, sizeof hdr, "NATS/1.0\r\nNats-Batch-Id: b\r\nNats-Batch-Sequence: %s\r\n%s\r\n",
              seq, more);
     publish("s.1", hdr, "x");
-    js_kit_expect("in", want);
+    kit_expect("in", want);
 }
 
 static void
 test_ingest_stores_a_batch_whole_or_not_at_all(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"allow_atomic\":true}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"allow_atomic\":true}");
     part("1", "", "");
     part("2", "", "");
     assert_int_equal(state_of("messages"), 0);
@@ -243,7 +243,7 @@ test_ingest_stores_a_batch_whole_or_not_at_all(void **state)
          "{\"error\":{" ERROR(
              400, 10176, "atomic publish batch is incomplete") "},\"stream\":\"S\",\"seq\":0}");
     part("1", "", "");
-    js_kit_advance(11 * CLOCK_S);
+    jskit_advance(11 * CLOCK_S);
     part("2", "Nats-Batch-Commit: 1\r\n",
          "{\"error\":{" ERROR(
              400, 10176, "atomic publish batch is incomplete") "},\"stream\":\"S\",\"seq\":0}");
@@ -255,20 +255,19 @@ static void
 test_ingest_sends_scheduled_messages_also_after_a_restart(void **state)
 {
     (void)state;
-    s = js_kit_stream(
-        "{\"name\":\"S\",\"subjects\":[\"s.*\",\"to\"],\"allow_msg_schedules\":true}");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\",\"to\"],\"allow_msg_schedules\":true}");
     answers("s.1", "Nats-Schedule: @every 10s\r\nNats-Schedule-Target: to",
             "{\"stream\":\"S\",\"seq\":1}");
-    js_kit_advance(5 * CLOCK_S);
+    jskit_advance(5 * CLOCK_S);
     assert_int_equal(state_of("messages"), 1);
-    js_kit_advance(7 * CLOCK_S);
-    js_kit_settle();
+    jskit_advance(7 * CLOCK_S);
+    kit_settle();
     assert_int_equal(state_of("messages"), 2);
     stream_unref(s);
-    js_kit_restart();
-    s = stream_find(js_account_next(js_kit_js(), NULL), "S");
-    js_kit_advance(12 * CLOCK_S);
-    js_kit_settle();
+    kit_restart();
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
+    jskit_advance(12 * CLOCK_S);
+    kit_settle();
     assert_int_equal(state_of("messages"), 3);
     stream_unref(s);
 }
@@ -277,15 +276,15 @@ static void
 test_ingest_transforms_and_republishes(void **state)
 {
     (void)state;
-    s = js_kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],"
-                      "\"subject_transform\":{\"src\":\"s.*\",\"dest\":\"t.$1\"},"
-                      "\"republish\":{\"src\":\"t.>\",\"dest\":\"r.>\"}}");
-    js_kit_publish("s.1", "x");
-    struct js_kit_msg *m = js_kit_take("r.1");
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],"
+                   "\"subject_transform\":{\"src\":\"s.*\",\"dest\":\"t.$1\"},"
+                   "\"republish\":{\"src\":\"t.>\",\"dest\":\"r.>\"}}");
+    kit_publish("s.1", "x");
+    struct kit_msg *m = kit_take("r.1");
     assert_non_null(m);
     assert_string_equal(m->data, "x");
     assert_non_null(strstr(m->hdr, "Nats-Stream: S\r\nNats-Subject: t.1\r\nNats-Sequence: 1\r\n"));
-    js_kit_free(m);
+    kit_free(m);
     stream_unref(s);
 }
 
@@ -293,16 +292,16 @@ static void
 test_sources_and_mirrors_take_what_is_there_and_what_comes(void **state)
 {
     (void)state;
-    struct stream *o = js_kit_stream("{\"name\":\"O\",\"subjects\":[\"o.*\"]}");
-    js_kit_publish("o.1", "one");
-    js_kit_publish("o.2", "two");
-    s = js_kit_stream("{\"name\":\"S\",\"sources\":[{\"name\":\"O\",\"subject_transforms\":"
-                      "[{\"src\":\"o.2\",\"dest\":\"x.2\"}]}]}");
-    struct stream *m = js_kit_stream("{\"name\":\"M\",\"mirror\":{\"name\":\"O\"}}");
-    js_kit_settle();
-    js_kit_publish("o.2", "three");
+    struct stream *o = kit_stream("{\"name\":\"O\",\"subjects\":[\"o.*\"]}");
+    kit_publish("o.1", "one");
+    kit_publish("o.2", "two");
+    s = kit_stream("{\"name\":\"S\",\"sources\":[{\"name\":\"O\",\"subject_transforms\":"
+                   "[{\"src\":\"o.2\",\"dest\":\"x.2\"}]}]}");
+    struct stream *m = kit_stream("{\"name\":\"M\",\"mirror\":{\"name\":\"O\"}}");
+    kit_settle();
+    kit_publish("o.2", "three");
     for (int i = 0; i < 4; i++) {
-        js_kit_settle();
+        kit_settle();
     }
     assert_int_equal(state_of("messages"), 2);
     stream_unref(s);
@@ -310,17 +309,17 @@ test_sources_and_mirrors_take_what_is_there_and_what_comes(void **state)
     assert_int_equal(state_of("messages"), 3);
     stream_unref(m);
     stream_unref(o);
-    js_kit_restart();
-    js_kit_publish("o.2", "four");
+    kit_restart();
+    kit_publish("o.2", "four");
     for (int i = 0; i < 4; i++) {
-        js_kit_settle();
+        kit_settle();
     }
-    s = stream_find(js_account_next(js_kit_js(), NULL), "S");
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
     assert_int_equal(state_of("messages"), 3);
     stream_unref(s);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, js_kit_set_up, js_kit_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_set_up, kit_tear_down)
 
 int
 main(void)
