@@ -53,6 +53,7 @@ enum status api_update(struct api *a, const struct api_opts *opts) MUST_CHECK;
 struct api_subscription {
     const char *subject; /* borrowed until api_free; may hold wildcards */
     const struct api_endpoint *endpoint;
+    bool jetstream; /* only where JetStream is on */
     bool system_only;
     bool users_only;
 };

@@ -111,6 +111,8 @@ prepare(struct api *a, struct api_request *r, const struct api_message *m, bool 
     bool limits = settings_limits(a->settings);
     it->id = atomic_fetch_add(&a->last_id, 1) + 1;
     it->level = level_of(a, r->ep, &r->origin);
+    int64_t unread = clock_now(&a->clock) - m->now;
+    it->late_ns = unread > CLOCK_MS ? unread : 0;
     it->order_key = endpoint_order_key(r->ep, r->origin.account_key, r->origin.cid, r->subject);
     if (*r->reply == '\0' || !limits) {
         it->deadline_ns = -1;

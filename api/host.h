@@ -15,6 +15,7 @@
 struct gate;
 struct gate_request;
 struct gate_watch;
+struct js;
 struct account; /* of the server; api/ only hands it back. Lives until after api_free. */
 
 /* Where a request came from. A connection is named by loop and id, never by a pointer. */
@@ -40,7 +41,7 @@ struct api_message {
     size_t hdr_len;
     const char *data;
     size_t data_len;
-    int64_t now; /* monotonic ns */
+    int64_t now; /* monotonic ns: when it arrived; earlier than the call if it lay unread */
 };
 
 struct api_bytes {
@@ -104,6 +105,11 @@ struct api_host {
     void (*gate_close)(void *ctx, struct gate_watch *w, void *handle);
     /* Delivers what a gate lets through, on the loop gate_loop(r): gate_begin … gate_sent. */
     void (*gate_deliver)(void *ctx, struct gate_request *r);
+    /* The JetStream engine, or NULL: it is off. */
+    struct js *(*jetstream)(void *ctx);
+    /* The "client" object of events: the connection of the origin. New reference, or NULL. May wait
+     * some ms for the loops. */
+    json_t *(*client_info)(void *ctx, const struct api_origin *origin);
 };
 
 #endif

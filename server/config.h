@@ -13,6 +13,7 @@
 #include "server/base/status.h"
 #include "server/config_api.h"
 #include "server/config_auth.h"
+#include "server/config_js.h"
 
 /* What a write past write_deadline does to a client; default is to close it. */
 enum config_write_timeout { CONFIG_WRITE_DEFAULT, CONFIG_WRITE_CLOSE, CONFIG_WRITE_RETRY };
@@ -61,7 +62,7 @@ struct config {
     enum config_write_timeout write_timeout;
     int64_t ping_interval, ping_max;
     int64_t max_closed_clients;
-    bool no_header_support, disable_sublist_cache, always_enable_nonce, no_fast_producer_stall;
+    bool no_header_support, disable_sublist_cache, no_fast_producer_stall;
 
     /* authorization */
     bool auth_required; /* any of: user, token, users */
@@ -76,9 +77,8 @@ struct config {
     char *system_account; /* "$SYS" unless set; NULL: no_system_account */
     bool auth_block;      /* authorization { … } was given */
 
-    /* JetStream, as far as its limits of the API plane go */
-    bool jetstream; /* always false: not supported */
-    char *store_dir;
+    struct config_js js;
+    char *store_dir; /* NULL: in the system's folder for temporary files */
 
     struct config_api api;
     struct config_gate *gates; /* owned */

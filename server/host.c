@@ -130,6 +130,18 @@ gate_deliver(void *ctx, struct gate_request *r)
     gated_deliver(ctx, r);
 }
 
+static struct js *
+jetstream(void *ctx)
+{
+    return server_js(ctx);
+}
+
+static json_t *
+client_info(void *ctx, const struct api_origin *origin)
+{
+    return js_host_client_info(ctx, origin->cid);
+}
+
 void
 host_init(struct server *s)
 {
@@ -148,5 +160,7 @@ host_init(struct server *s)
                                     .account = account,
                                     .gate_open = gate_open,
                                     .gate_close = gate_close,
-                                    .gate_deliver = gate_deliver};
+                                    .gate_deliver = gate_deliver,
+                                    .jetstream = jetstream,
+                                    .client_info = client_info};
 }

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <event2/thread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "server/advertise.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/auth/hasher.h"
@@ -124,11 +124,28 @@ begin_accounts(struct server *s)
 }
 
 static enum status
+check_advertise(const struct config *cfg)
+{
+    struct advertise told;
+    if (cfg->client_advertise == NULL ||
+        advertise_parse(cfg->client_advertise, 0, &told) == ST_OK) {
+        return ST_OK;
+    }
+    log_fatal("Error setting server INFO with ClientAdvertise value of %s, err=%s",
+              cfg->client_advertise, told.why);
+    return ST_INVAL;
+}
+
+static enum status
 begin_api(struct server *s)
 {
     struct api_opts opts = start_api_opts(s->config);
+    enum status st = check_advertise(s->config);
+    if (st != ST_OK) {
+        return st;
+    }
     host_init(s);
-    enum status st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
+    st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
     if (st != ST_OK) {
         log_fatal("Error starting server: the API plane: %s", status_text(st));
         return st;
@@ -220,7 +237,8 @@ begin_loops(struct server *s)
     return ST_OK;
 }
 
-/* The API plane closes here, while its answers still reach clients. */
+/* The API plane has been closed, its last answers are in the mailboxes: they still reach clients.
+ */
 static void
 end_loops(struct server *s)
 {
@@ -369,7 +387,9 @@ static const struct step {
     {begin_api, end_api},
     {begin_hasher, end_hasher},
     {begin_nothing, end_monitor_memory},
+    {begin_nothing, jetstream_free},
     {begin_loops, end_loops},
+    {jetstream_begin, jetstream_stop},
     {begin_monitor, end_monitor},
     {begin_listener, end_listener},
     {begin_files, end_files},

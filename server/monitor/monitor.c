@@ -25,7 +25,16 @@
 #include "server/monitor/vopts.h"
 #include "server/server.h"
 
-enum { STATSZ_FIRST_MS = 250, STATSZ_MAX_MS = 10000, SECOND_MS = 1000, CONNS_MS = 30000 };
+/* Of the bits in which nats-server tells what a server can. */
+enum { FLAG_JETSTREAM = 1 };
+
+enum {
+    STATSZ_FIRST_MS = 250,
+    STATSZ_MAX_MS = 10000,
+    SECOND_MS = 1000,
+    CONNS_MS = 30000,
+    TRIM_S = 10
+};
 
 /* Owner: the thread "http", but for the members marked otherwise. */
 struct monitor {
@@ -37,6 +46,7 @@ struct monitor {
     struct event *on_second; /* owned */
     struct event *on_conns;  /* owned */
     int statsz_ms;           /* the interval, growing from the first to the last */
+    int seconds;             /* since the last trim of the memory */
     struct usage_cpu cpu;    /* its percent: any thread */
     pthread_t thread;        /* of the thread that starts and stops us, as the next */
     bool is_running;
@@ -133,6 +143,11 @@ on_second(evutil_socket_t fd, short what, void *arg)
     struct monitor *m = arg;
     arm(m->on_second, SECOND_MS);
     usage_cpu_sample(&m->cpu);
+    m->seconds++;
+    if (m->seconds >= TRIM_S) {
+        m->seconds = 0;
+        usage_trim();
+    }
     if (m->http != NULL) {
         http_tick(m->http, clock_mono_ns());
     }
@@ -356,12 +371,13 @@ monitor_server_info(struct server *s)
     jput_str(&p, o, "name", server_name(s));
     jput_str(&p, o, "host", server_host(s));
     jput_str(&p, o, "id", server_id(s));
-    jput_str(&p, o, "ver", SERVER_VERSION);
     struct config *c = server_config(s);
+    jput_str_opt(&p, o, "domain", c->js.domain);
+    jput_str(&p, o, "ver", SERVER_VERSION);
     varz_put_tags(&p, o, c);
+    jput_bool(&p, o, "jetstream", c->js.enabled);
+    jput_int(&p, o, "flags", c->js.enabled ? FLAG_JETSTREAM : 0);
     config_unref(c);
-    jput_bool(&p, o, "jetstream", false);
-    jput_int(&p, o, "flags", 0);
     jput_int(&p, o, "seq", (int64_t)monitor_next_seq(server_monitor(s)));
     jput_time(&p, o, "time", clock_wall_ns());
     json_t *out;

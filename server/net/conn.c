@@ -117,7 +117,7 @@ conn_new(struct loop *l, int fd, uint64_t cid, bool refused)
     conn_io_init(c);
     loop_add(l, c);
     conn_log(c, LVL_DEBUG, "Client connection created");
-    info_send(c, INFO_FIRST);
+    info_send(c, false);
     if (c->closed) {
         return ST_OK;
     }
@@ -193,7 +193,9 @@ conn_close(struct conn *c, enum close_reason reason)
     stall_forget(c);
     event_del(&c->ev_read);
     event_del(&c->ev_write);
-    event_del(&c->ev_timer);
+    if (c->timer != TIMER_NONE) {
+        event_del(&c->ev_timer);
+    }
     if (c->is_dirty) {
         list_remove(&c->dirty);
         c->is_dirty = false;

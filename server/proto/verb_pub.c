@@ -18,6 +18,8 @@
 #include "server/route/no_responders.h"
 #include "server/route/replies.h"
 
+enum { DOMAIN_SUBJECT = 4096 };
+
 static bool
 begins_with(const char *s, size_t n, const char *prefix)
 {
@@ -32,7 +34,7 @@ violation(struct conn *c, const char *form, const char *log_form, const char *s,
     int most = n < 900 ? (int)n : 900;
     snprintf(text, sizeof text, "Permissions Violation for Publish %s \"%.*s\"", form, most, s);
     conn_send_err(c, text);
-    conn_log(c, LVL_ERROR, "Publish Violation - %s \"%.*s\"", log_form, most, s);
+    verbs_log_violation(c, "Publish Violation - %s \"%.*s\"", log_form, most, s);
 }
 
 static bool
@@ -76,6 +78,39 @@ is_allowed(struct conn *c, const struct op *op)
     return true;
 }
 
+/* With a domain, what clients send to $JS.<domain>.API.… is meant for $JS.API.…, and for the key
+ * value and object subjects behind that prefix. buf: where the other subject is written. */
+static void
+map_domain(struct inbound *in, const char *domain, char buf[DOMAIN_SUBJECT])
+{
+    static const char *const api[] = {"STREAM.", "CONSUMER.", "DIRECT.",
+                                      "META.",   "SERVER.",   "ACCOUNT."};
+    size_t n = strlen(domain);
+    size_t prefix = 4 + n + 5; /* $JS. <domain> .API. */
+    if (in->subject_len <= prefix || in->subject_len >= DOMAIN_SUBJECT ||
+        memcmp(in->subject, "$JS.", 4) != 0 || memcmp(in->subject + 4, domain, n) != 0 ||
+        memcmp(in->subject + 4 + n, ".API.", 5) != 0) {
+        return;
+    }
+    const char *rest = in->subject + prefix;
+    size_t len = in->subject_len - prefix;
+    if (begins_with(rest, len, "$KV.") || begins_with(rest, len, "$OBJ.")) {
+        in->subject = rest;
+        in->subject_len = len;
+        return;
+    }
+    bool known = len == 4 && memcmp(rest, "INFO", 4) == 0;
+    for (size_t i = 0; i < sizeof api / sizeof api[0] && !known; i++) {
+        known = begins_with(rest, len, api[i]);
+    }
+    if (known) {
+        memcpy(buf, "$JS.API.", 8);
+        memcpy(buf + 8, rest, len);
+        in->subject = buf;
+        in->subject_len = 8 + len;
+    }
+}
+
 void
 verb_pub(struct conn *c, const struct op *op, struct block *backing)
 {
@@ -103,6 +138,11 @@ verb_pub(struct conn *c, const struct op *op, struct block *backing)
                          .hdr_len = op->hdr_len,
                          .backing = backing,
                          .may_gate = true};
+    const char *domain = c->loop->cfg->js.domain;
+    char buf[DOMAIN_SUBJECT];
+    if (domain != NULL && c->loop->cfg->js.enabled) {
+        map_domain(&in, domain, buf);
+    }
     if (deliver(&in) == 0 && op->reply_len > 0) {
         no_responders(c, &in);
     }

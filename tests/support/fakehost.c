@@ -209,6 +209,13 @@ fakehost_gated(struct fakehost *f)
     return node != NULL ? gate_of_mail(node) : NULL;
 }
 
+static struct js *
+on_jetstream(void *ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
 void
 fakehost_init(struct fakehost *f)
 {
@@ -228,6 +235,7 @@ fakehost_init(struct fakehost *f)
         .gate_open = on_gate_open,
         .gate_close = on_gate_close,
         .gate_deliver = on_gate_deliver,
+        .jetstream = on_jetstream,
     };
     assert_true(sodium_init() >= 0);
     for (unsigned i = 0; i < ACCOUNTS; i++) {

@@ -393,9 +393,8 @@ test_sublist_readers_see_what_stays_while_others_change(void **state)
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
     }
-    for (int i = 0; i < 2; i++) {
-        drop(sh.list, stay[i]);
-    }
+    drop(sh.list, stay[0]);
+    drop(sh.list, stay[1]);
     sublist_free(sh.list);
 }
 
