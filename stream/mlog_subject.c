@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "server/base/assert.h"
 #include "server/base/mem.h"
 #include "server/base/subject.h"
 #include "stream/mlog_priv.h"
@@ -322,6 +323,7 @@ mfilter_takes_id(struct mfilter *f, const struct mlog *l, uint32_t id)
     if (f == NULL || f->n == 0) {
         return true;
     }
+    ASSERT(id < l->n_ids && l->subjects != NULL);
     const struct msubject *s = l->subjects[id];
     if (id >= f->cap) {
         uint32_t cap = l->cap_ids;
