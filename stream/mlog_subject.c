@@ -274,7 +274,7 @@ mfilter_new(struct mfilter **out, const char *const *subjects, size_t n)
     }
     f->subjects = mem_alloc_array(n, sizeof(char *));
     if (f->subjects == NULL) {
-        mfilter_free(f);
+        mem_free(f);
         return ST_NOMEM;
     }
     for (; f->n < n; f->n++) {
