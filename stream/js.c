@@ -34,7 +34,7 @@ make_dir(const char *path, char **err)
         return ST_OK;
     }
     buf_init(&b);
-    buf_printf(&b, "JetStream store folder %s: %s", path, strerror(errno));
+    buf_printf(&b, "JetStream store folder %s: %s", path, strerrordesc_np(errno));
     *err = buf_detach(&b, NULL);
     return ST_PERM;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What accounts use of the engine, counted and summed up. */
-#include "stream/js.h"
+/* What accounts use. */
+#include <stdatomic.h>
 
+#include "stream/js.h"
 #include "stream/js_priv.h"
-#include "stream/mlog.h"
-#include "stream/stream.h"
 #include "stream/stream_priv.h"
 
 void
