@@ -33,34 +33,32 @@ enum priority_policy {
 struct consumer_config {
     char *durable, *name, *description; /* owned, as all texts here; NULL: absent */
     enum deliver_policy deliver;
+    enum ack_policy ack;
     uint64_t opt_start_seq;
     int64_t opt_start_time; /* wall ns */
-    bool has_start_time;
-    enum ack_policy ack;
-    int64_t ack_wait; /* ns, as all times */
+    int64_t ack_wait;       /* ns, as all times */
     int64_t max_deliver;
     int64_t *backoff; /* owned array */
     size_t n_backoff;
     char *filter_subject;
     char **filter_subjects; /* owned array */
     size_t n_filter_subjects;
-    enum replay_policy replay;
     uint64_t rate_limit; /* bits/s */
     char *sample_freq;
     int64_t max_waiting, max_ack_pending;
-    bool flow_control, headers_only;
     int64_t max_batch, max_expires, max_bytes;
     char *deliver_subject, *deliver_group;
     int64_t heartbeat, inactive_threshold;
     int64_t replicas;
-    bool mem_storage, direct, sourcing;
-    json_t *metadata;    /* owned or NULL */
-    int64_t pause_until; /* wall ns */
-    bool has_pause_until;
+    json_t *metadata;       /* owned or NULL */
+    int64_t pause_until;    /* wall ns */
     char **priority_groups; /* owned array */
     size_t n_priority_groups;
-    enum priority_policy priority;
     int64_t pinned_ttl;
+    enum replay_policy replay;
+    enum priority_policy priority;
+    bool has_start_time, flow_control, headers_only;
+    bool mem_storage, direct, sourcing, has_pause_until;
 };
 
 void consumer_config_free(struct consumer_config *c); /* NULL is allowed */

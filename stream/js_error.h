@@ -22,9 +22,19 @@ struct js_fail {
 /* Fills f (NULL: nobody wants it) and returns e. Each {placeholder} of the text is replaced by the
  * next of n arguments of type const char *. */
 enum js_error js_fail_set(struct js_fail *f, enum js_error e, unsigned n, ...);
-/* The one placeholder that most have. */
-#define js_fail_plain(f, e)     js_fail_set((f), (e), 0)
-#define js_fail_text(f, e, err) js_fail_set((f), (e), 1, (err))
+static inline enum js_error
+js_fail_plain(struct js_fail *f, enum js_error e)
+{
+    return js_fail_set(f, e, 0);
+}
+
+/* With the one placeholder that most have. */
+static inline enum js_error
+js_fail_text(struct js_fail *f, enum js_error e, const char *err)
+{
+    return js_fail_set(f, e, 1, err);
+}
+
 /* The same for the number of a sequence, a limit. */
 enum js_error js_fail_num(struct js_fail *f, enum js_error e, unsigned long long n);
 /* Memory ran out, the store failed, the server stops: the error that fits a status. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "server/base/assert.h"
 #include "server/base/mem.h"
 #include "server/base/subject.h"
 #include "stream/mlog_priv.h"
@@ -273,7 +274,7 @@ mfilter_new(struct mfilter **out, const char *const *subjects, size_t n)
     }
     f->subjects = mem_alloc_array(n, sizeof(char *));
     if (f->subjects == NULL) {
-        mfilter_free(f);
+        mem_free(f);
         return ST_NOMEM;
     }
     for (; f->n < n; f->n++) {
@@ -322,6 +323,7 @@ mfilter_takes_id(struct mfilter *f, const struct mlog *l, uint32_t id)
     if (f == NULL || f->n == 0) {
         return true;
     }
+    ASSERT(id < l->n_ids && l->subjects != NULL);
     const struct msubject *s = l->subjects[id];
     if (id >= f->cap) {
         uint32_t cap = l->cap_ids;

@@ -115,7 +115,7 @@ take_lock(struct store *s, char **err)
     if (st == ST_OK) {
         s->lock_fd = open(b.data, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
         if (s->lock_fd < 0) {
-            st = fail(err, ST_PERM, b.data, strerror(errno));
+            st = fail(err, ST_PERM, b.data, strerrordesc_np(errno));
         } else if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0) {
             st = fail(err, ST_EXISTS, s->path, "another server uses it");
         }

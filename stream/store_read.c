@@ -214,7 +214,7 @@ records(struct store *s, const char *sql, const uint64_t bind[2], store_record_f
         return st;
     }
     int rc = sqlite3_prepare_v2(r.db, sql, -1, &q, NULL);
-    for (int i = 0; rc == SQLITE_OK && i < sqlite3_bind_parameter_count(q); i++) {
+    for (int i = 0; rc == SQLITE_OK && i < 2 && i < sqlite3_bind_parameter_count(q); i++) {
         rc = sqlite3_bind_int64(q, i + 1, (sqlite3_int64)bind[i]);
     }
     bool more = rc == SQLITE_OK;

@@ -17,15 +17,15 @@
 enum { BATCH_OPS = 16384, SLICE_ROWS = 512 };
 
 static const char *const texts[STMT_COUNT_] = {
-    [STORE_APPEND] = "INSERT OR REPLACE INTO message(id, ts, subject, flags, hdr, data)"
-                     " VALUES(?, ?, ?, ?, ?, ?)",
+    [STORE_APPEND] = ("INSERT OR REPLACE INTO message(id, ts, subject, flags, hdr, data)"
+                      " VALUES(?, ?, ?, ?, ?, ?)"),
     [STORE_PUT_SUBJECT] = "INSERT OR REPLACE INTO subject(stream, id, subject) VALUES(?, ?, ?)",
     [STORE_REMOVE] = "DELETE FROM message WHERE id = ?",
     [STORE_DROP_CHUNK] = "DELETE FROM chunk WHERE id = ?",
     [STORE_PUT_CHUNK] = "INSERT OR REPLACE INTO chunk(id, data) VALUES(?, ?)",
     [STORE_PUT_LOG] = "INSERT OR REPLACE INTO log(id, base, record) VALUES(?, ?, ?)",
-    [STORE_PUT_STREAM] = "INSERT OR REPLACE INTO stream(id, account, name, record)"
-                         " VALUES(?, ?, ?, ?)",
+    [STORE_PUT_STREAM] = ("INSERT OR REPLACE INTO stream(id, account, name, record)"
+                          " VALUES(?, ?, ?, ?)"),
     [STORE_DEL_STREAM] = "DELETE FROM stream WHERE id = ?",
     [STORE_PUT_CONSUMER] = "INSERT OR REPLACE INTO consumer(stream, name, record) VALUES(?, ?, ?)",
     [STORE_DEL_CONSUMER] = "DELETE FROM consumer WHERE stream = ? AND name = ?",
@@ -35,8 +35,8 @@ static const char *const texts[STMT_COUNT_] = {
     [STMT_DEL_LOG] = "DELETE FROM log WHERE id = ?",
     [STMT_DEL_CONSUMERS] = "DELETE FROM consumer WHERE stream = ?",
     [STMT_DEL_SUBJECTS] = "DELETE FROM subject WHERE stream = ?",
-    [STMT_GARBAGE_PUT] = "INSERT INTO garbage(lo, hi, whole) VALUES(?1, ?2, ?3) ON CONFLICT(lo)"
-                         " DO UPDATE SET hi = max(hi, ?2), whole = max(whole, ?3)",
+    [STMT_GARBAGE_PUT] = ("INSERT INTO garbage(lo, hi, whole) VALUES(?1, ?2, ?3) ON CONFLICT(lo)"
+                          " DO UPDATE SET hi = max(hi, ?2), whole = max(whole, ?3)"),
     [STMT_GARBAGE_GET] = "SELECT lo, hi, whole FROM garbage LIMIT 1",
     [STMT_GARBAGE_CUT] = "UPDATE OR REPLACE garbage SET lo = ?2 WHERE lo = ?1",
     [STMT_GARBAGE_DONE] = "DELETE FROM garbage WHERE lo BETWEEN ? AND ?",
