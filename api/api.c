@@ -7,6 +7,7 @@
 #include "api/advisory.h"
 #include "api/dispatch.h"
 #include "api/endpoints.h"
+#include "api/gates.h"
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/ledger.h"
@@ -151,12 +152,17 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = apiq_new(&a->queue, clock, 0)) != ST_OK) {
         goto err_after_history;
     }
-    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+    if ((st = gates_new(&a->gates, host, clock, opts->workers > 0)) != ST_OK) {
         goto err_after_queue;
+    }
+    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+        goto err_after_gates;
     }
     *out = a;
     return ST_OK;
 
+err_after_gates:
+    gates_free(a->gates);
 err_after_queue:
     apiq_free(a->queue);
 err_after_history:
@@ -180,6 +186,7 @@ api_close(struct api *a)
     if (atomic_exchange(&a->closed, true)) {
         return;
     }
+    gates_close(a->gates);
     if (a->pool != NULL) {
         pool_stop(a->pool);
     } else {
@@ -201,6 +208,7 @@ api_free(struct api *a)
     }
     api_close(a);
     pool_free(a->pool);
+    gates_free(a->gates);
     apiq_free(a->queue);
     history_free(a->history);
     advisory_free(a->advisory);
@@ -237,4 +245,11 @@ api_conn_closed(struct api *a, uint64_t cid)
     if (apiq_cancel_owner(a->queue, cid, &gone) > 0) {
         (void)dispatch_fallen(a, &gone, END_DISCONNECT);
     }
+    gates_conn_closed(a->gates, cid);
+}
+
+struct gates *
+api_gates(struct api *a)
+{
+    return a->gates;
 }

@@ -36,6 +36,12 @@ extern const struct api_endpoint ep_request_list;
 extern const struct api_endpoint ep_request_cancel;
 extern const struct api_endpoint ep_queue_info;
 extern const struct api_endpoint ep_queue_update;
+extern const struct api_endpoint ep_gate_create;
+extern const struct api_endpoint ep_gate_update;
+extern const struct api_endpoint ep_gate_delete;
+extern const struct api_endpoint ep_gate_info;
+extern const struct api_endpoint ep_gate_names;
+extern const struct api_endpoint ep_gate_list;
 extern const struct api_endpoint ep_js_info;
 extern const struct api_endpoint ep_js_stream_create;
 extern const struct api_endpoint ep_js_stream_update;
@@ -100,6 +106,12 @@ static const struct api_endpoint *const all[] = {
     &ep_request_cancel,
     &ep_queue_info,
     &ep_queue_update,
+    &ep_gate_create,
+    &ep_gate_update,
+    &ep_gate_delete,
+    &ep_gate_info,
+    &ep_gate_names,
+    &ep_gate_list,
     &ep_js_info,
     &ep_js_stream_create,
     &ep_js_stream_update,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "api/api.h"
+#include "api/gates.h"
 #include "api/history.h"
 #include "api/ledger.h"
 #include "api/plane.h"
@@ -168,6 +169,7 @@ api_metrics(struct api *a)
     put_accounts(&b, a);
     head(&b, "overloaded", "gauge", "1 while requests are lost or served newest first.");
     buf_printf(&b, "sluice_api_overloaded %d\n", state.overloaded ? 1 : 0);
+    gates_metrics(a->gates, &b);
     size_t len;
     char *text = buf_detach(&b, &len);
     buf_fini(&b);

@@ -10,6 +10,7 @@
 
 struct advisory;
 struct apiq;
+struct gates;
 struct history;
 struct ledger;
 struct pool;
@@ -28,6 +29,7 @@ struct api {
     struct settings *settings;     /* owned */
     struct advisory *advisory;     /* owned */
     struct history *history;       /* owned */
+    struct gates *gates;           /* owned */
     struct ticker *ticker;         /* owned */
     struct api_subscription *subs; /* owned, with its subjects */
     size_t n_subs;

@@ -81,6 +81,8 @@ struct config {
     char *store_dir; /* NULL: in the system's folder for temporary files */
 
     struct config_api api;
+    struct config_gate *gates; /* owned */
+    size_t n_gates;
 
     struct cli *cli; /* ref; the flags it was made with; NULL: none */
     _Atomic int refs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The block api { … } of the configuration: the API plane. Part of a snapshot. */
+/* The blocks api { … } and gates { … } of the configuration: the API plane. Part of a snapshot. */
 #ifndef SERVER_CONFIG_API_H
 #define SERVER_CONFIG_API_H
 
@@ -22,6 +22,14 @@ struct config_api {
     int64_t request_deadline; /* 0: none */
     int64_t max_pending_commits;
     bool limits; /* false: neither limits nor deadlines nor levels (for measurements) */
+};
+
+struct gate_conf;
+
+/* One gate of the block gates (api/gate_conf.h), with its place in the file for messages. */
+struct config_gate {
+    struct gate_conf *conf; /* owned */
+    char *place;            /* owned: "file:line:position: " */
 };
 
 #endif

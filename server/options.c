@@ -322,6 +322,10 @@ const struct option options[] = {
     {.name = "api.limits", .type = OPT_BOOL, FIELD(api.limits), .def = true,
      .doc = "False: no limits, deadlines and levels, for measurements"},
 
+    /* --- gates --- */
+    {.name = "gates", .type = OPT_BLOCK, .bits = LIVE, .parse = config_block_gates,
+     .doc = "Block: gates by name, each { subject, limit, … }"},
+
     /* --- what nats-server has and this server not yet --- */
     {.flags = "tls", .group = GROUP_TLS, .type = OPT_UNSUPPORTED, .bits = OPTION_BARE_FLAG,
      .doc = "TLS for clients"},
