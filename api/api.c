@@ -7,9 +7,11 @@
 #include "api/advisory.h"
 #include "api/dispatch.h"
 #include "api/endpoints.h"
+#include "api/group.h"
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/ledger.h"
+#include "api/parker.h"
 #include "api/plane.h"
 #include "api/reply.h"
 #include "api/settings.h"
@@ -91,16 +93,20 @@ make_server_json(struct api *a)
 static enum status
 start(struct api *a, const struct api_opts *opts)
 {
-    if (opts->workers > 0) {
+    bool threads = opts->workers > 0;
+    enum status st = parker_new(&a->parker, a, threads);
+    if (st == ST_OK && threads) {
         struct pool_ops ops = dispatch_pool_ops(a);
-        enum status st = pool_new(&a->pool, a->queue, (unsigned)opts->workers, &ops);
-        if (st != ST_OK) {
-            return st;
-        }
+        st = pool_new(&a->pool, a->queue, (unsigned)opts->workers, &ops);
     }
-    enum status st = ticker_new(&a->ticker, a, opts->workers > 0);
+    if (st == ST_OK) {
+        st = ticker_new(&a->ticker, a, threads);
+    }
     if (st != ST_OK) {
         pool_free(a->pool);
+        parker_free(a->parker);
+        a->parker = NULL;
+        a->pool = NULL;
     }
     return st;
 }
@@ -150,12 +156,20 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = apiq_new(&a->queue, clock, 0)) != ST_OK) {
         goto err_after_history;
     }
-    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+    for (unsigned i = 0; i < APIQ_LEVELS; i++) {
+        group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i);
+    }
+    if ((st = groups_new(&a->groups, clock)) != ST_OK) {
         goto err_after_queue;
+    }
+    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+        goto err_after_groups;
     }
     *out = a;
     return ST_OK;
 
+err_after_groups:
+    groups_free(a->groups);
 err_after_queue:
     apiq_free(a->queue);
 err_after_history:
@@ -179,6 +193,7 @@ api_close(struct api *a)
     if (atomic_exchange(&a->closed, true)) {
         return;
     }
+    groups_close(a->groups);
     if (a->pool != NULL) {
         pool_stop(a->pool);
     } else {
@@ -200,6 +215,8 @@ api_free(struct api *a)
     }
     api_close(a);
     pool_free(a->pool);
+    parker_free(a->parker);
+    groups_free(a->groups);
     apiq_free(a->queue);
     history_free(a->history);
     advisory_free(a->advisory);
@@ -233,7 +250,11 @@ api_conn_closed(struct api *a, uint64_t cid)
 {
     struct list_node gone;
     list_init(&gone);
+    /* NB: first the parked, which go to the queue; not the other way round. */
+    (void)groups_cancel_owner(a->groups, cid);
     if (apiq_cancel_owner(a->queue, cid, &gone) > 0) {
         (void)dispatch_fallen(a, &gone, END_DISCONNECT);
+    } else {
+        dispatch_pump(a, 0);
     }
 }

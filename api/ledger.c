@@ -181,6 +181,32 @@ ledger_refused(struct ledger *l, const struct api_origin *from, const struct api
     pthread_mutex_unlock(&l->lock);
 }
 
+static void
+move(struct ledger *l, struct ledger_ticket *t, bool park)
+{
+    uint64_t in = park ? 1 : (uint64_t)-1;
+    pthread_mutex_lock(&l->lock);
+    ASSERT(t->place == (park ? TICKET_QUEUED : TICKET_PARKED));
+    t->place = park ? TICKET_PARKED : TICKET_QUEUED;
+    t->account->counts.parked += in;
+    t->account->counts.queued -= in;
+    l->sum.level[t->level].parked += in;
+    l->sum.level[t->level].queued -= in;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void
+ledger_park(struct ledger *l, struct ledger_ticket *t)
+{
+    move(l, t, true);
+}
+
+void
+ledger_unpark(struct ledger *l, struct ledger_ticket *t)
+{
+    move(l, t, false);
+}
+
 void
 ledger_start(struct ledger *l, struct ledger_ticket *t, int64_t now)
 {
@@ -231,10 +257,13 @@ ledger_end(struct ledger *l, struct ledger_ticket *t, enum ledger_end e)
     int64_t now = clock_now(&l->clock);
     pthread_mutex_lock(&l->lock);
     ASSERT(t->place != TICKET_NONE);
-    if (t->place == TICKET_QUEUED) {
+    if (t->place == TICKET_QUEUED || t->place == TICKET_PARKED) {
+        bool parked = t->place == TICKET_PARKED;
+        struct ledger_counts *a = &t->account->counts;
+        struct ledger_counts *s = &l->sum.level[t->level];
         t->who->waiting--;
-        t->account->counts.queued--;
-        l->sum.level[t->level].queued--;
+        --*(parked ? &a->parked : &a->queued);
+        --*(parked ? &s->parked : &s->queued);
     } else {
         t->who->running--;
         t->account->counts.running--;
