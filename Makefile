@@ -24,7 +24,7 @@ PKGS := libevent libevent_pthreads jansson libsodium libssl libcrypto sqlite3
 # ---- flags -------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wformat=2 -Wimplicit-fallthrough -Wundef -Wcast-align -Wswitch-enum -Wvla
-FLAGS_release  := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+FLAGS_release  := -O2 -fstack-protector-strong $(if $(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_asan     := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan     := -O1 -fsanitize=thread
 FLAGS_coverage := -O0 --coverage
@@ -124,7 +124,7 @@ include $(wildcard tests/*/*.mk)
 
 ENV_asan := ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1 \
             UBSAN_OPTIONS=print_stacktrace=1
-ENV_tsan := TSAN_OPTIONS=allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1
+ENV_tsan := TSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/tsan.supp:allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1
 # The thread sanitizer and a highly randomised address space do not go together.
 WRAP     ?= $(if $(filter tsan,$(VARIANT)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
 RUN_TESTS = $(ENV_$(VARIANT)) WRAP='$(WRAP)' JOBS=$(JOBS) PATH=$(CURDIR)/build/go/bin:$$PATH \

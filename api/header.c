@@ -121,7 +121,7 @@ header_duration(const char *s, size_t len, int64_t *ns)
         }
         total += v * unit;
     }
-    int64_t v = total > (double)HEADER_TIMEOUT_MAX ? HEADER_TIMEOUT_MAX : (int64_t)total;
+    int64_t v = total > (double)HEADER_DURATION_MAX ? HEADER_DURATION_MAX : (int64_t)total;
     *ns = negative ? -v : v;
     return ST_OK;
 }
@@ -149,5 +149,9 @@ header_timeout(const char *hdr, size_t len, int64_t *ns)
     if (hdr == NULL || !header_find(hdr, len, HEADER_TIMEOUT, &v, &n)) {
         return ST_NOTFOUND;
     }
-    return header_duration(v, n, ns);
+    enum status st = header_duration(v, n, ns);
+    if (st == ST_OK && *ns > HEADER_TIMEOUT_MAX) {
+        *ns = HEADER_TIMEOUT_MAX;
+    }
+    return st;
 }

@@ -34,32 +34,6 @@ struct ledger {
     uint64_t open; /* queued or running, and once more for each that is to be released */
 };
 
-#define END_OUTCOME(name, outcome, text) outcome,
-static const enum ledger_outcome outcome_of[] = {LEDGER_ENDS(END_OUTCOME)};
-#undef END_OUTCOME
-#define END_TEXT(name, outcome, text) text,
-static const char *const end_text[] = {LEDGER_ENDS(END_TEXT)};
-#undef END_TEXT
-
-enum ledger_outcome
-ledger_outcome_of(enum ledger_end e)
-{
-    return outcome_of[e];
-}
-
-const char *
-ledger_end_name(enum ledger_end e)
-{
-    return end_text[e];
-}
-
-const char *
-ledger_outcome_name(enum ledger_outcome o)
-{
-    static const char *const names[] = {"answered", "refused", "evicted", "expired", "cancelled"};
-    return names[o];
-}
-
 enum status
 ledger_new(struct ledger **out, const struct clock *clock)
 {
@@ -143,7 +117,7 @@ lost(struct ledger *l, struct ledger_account *a)
 static void
 count_end(struct ledger *l, struct ledger_account *a, enum apiq_level level, enum ledger_end e)
 {
-    enum ledger_outcome o = outcome_of[e];
+    enum ledger_outcome o = ledger_outcome_of(e);
     a->counts.ended[o]++;
     l->sum.level[level].ended[o]++;
     l->sum.by_end[e]++;

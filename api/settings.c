@@ -261,9 +261,11 @@ parse_time(const struct row *r, const json_t *j, struct api_opts *o, char *err, 
 {
     int64_t v = -1;
     if (!json_is_string(j) ||
-        header_duration(json_string_value(j), json_string_length(j), &v) != ST_OK || v < r->min) {
-        (void)snprintf(err, size, "invalid value for %s: must be a time as \"500ms\" or \"5s\"",
-                       r->name);
+        header_duration(json_string_value(j), json_string_length(j), &v) != ST_OK || v < r->min ||
+        v > r->max) {
+        (void)snprintf(err, size,
+                       "invalid value for %s: must be a time as \"500ms\" or \"5s\", at most %llds",
+                       r->name, (long long)(r->max / CLOCK_S));
         return ST_INVAL;
     }
     memcpy((char *)o + r->offset, &v, sizeof(v));

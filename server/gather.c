@@ -8,11 +8,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/base/clock.h"
 #include "server/base/mem.h"
 #include "server/net/loop.h"
 #include "server/priv.h"
 
-enum { WAIT_SECONDS = 5 };
+#define USUAL_PATIENCE (5 * CLOCK_S)
 
 struct question;
 
@@ -111,7 +112,9 @@ wait_all(struct question *q)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += WAIT_SECONDS;
+    int64_t end = until.tv_sec * CLOCK_S + until.tv_nsec +
+                  (q->spec.patience > 0 ? q->spec.patience : USUAL_PATIENCE);
+    until = (struct timespec){.tv_sec = end / CLOCK_S, .tv_nsec = end % CLOCK_S};
     pthread_mutex_lock(&q->lock);
     int rc = 0;
     while (q->open > 0 && rc == 0) {

@@ -162,7 +162,7 @@ on_tell(struct loop *l, struct loop_msg *msg)
     if (c != NULL) {
         struct info *usual = l->info;
         l->info = m->info;
-        info_send(c, false);
+        info_send(c, INFO_AGAIN);
         l->info = usual;
     }
     info_unref(m->info);

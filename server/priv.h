@@ -83,7 +83,8 @@ struct account *accounts_get(void *server, const char *name);
 enum status accounts_apply(struct server *s, const struct config *cfg) MUST_CHECK;
 
 /* reload.c */
-enum status reload_make_info(const struct server *s, const struct config *cfg, bool lame_duck,
+/* ST_INVAL: client_advertise is no address. Any thread. */
+enum status reload_make_info(struct server *s, const struct config *cfg, bool lame_duck,
                              struct info **out) MUST_CHECK;
 enum status reload_now(struct server *s, char **err) MUST_CHECK;
 /* Gives every loop the snapshots in force. */

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "server/advertise.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
+#include "server/base/buf.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
@@ -23,23 +25,28 @@
 #include "server/start.h"
 
 enum status
-reload_make_info(const struct server *s, const struct config *cfg, bool lame_duck,
-                 struct info **out)
+reload_make_info(struct server *s, const struct config *cfg, bool lame_duck, struct info **out)
 {
-    char host[256];
+    struct advertise told;
+    pthread_mutex_lock(&s->lock);
+    bool auth_required = auth_anonymous(s->auth) == NULL;
+    pthread_mutex_unlock(&s->lock);
     struct info_spec spec = {.server_id = s->id,
                              .server_name = s->name,
                              .host = s->host,
                              .xkey = s->xkey,
                              .port = s->port,
                              .headers = !cfg->no_header_support,
-                             .auth_required = auth_anonymous(s->auth) == NULL,
+                             .auth_required = auth_required,
                              .jetstream = cfg->jetstream,
                              .lame_duck = lame_duck,
                              .max_payload = cfg->max_payload};
     if (cfg->client_advertise != NULL) {
-        start_split_advertise(cfg->client_advertise, host, sizeof host, &spec.port);
-        spec.host = host;
+        if (advertise_parse(cfg->client_advertise, s->port, &told) != ST_OK) {
+            return ST_INVAL;
+        }
+        spec.host = told.host;
+        spec.port = told.port;
     }
     return info_new(out, &spec);
 }
@@ -56,7 +63,7 @@ static void
 announce(struct conn *c)
 {
     if (c->got_connect && c->client_proto >= 1) {
-        info_send(c, false);
+        info_send(c, INFO_AGAIN);
     }
 }
 
@@ -195,6 +202,7 @@ wait_for_loops(struct server *s)
     }
 }
 
+/* Takes now. */
 static enum status
 swap_in(struct server *s, struct config *now, char **err)
 {
@@ -206,6 +214,7 @@ swap_in(struct server *s, struct config *now, char **err)
     }
     if (st != ST_OK) {
         *err = mem_strdup(status_text(st));
+        config_unref(now);
         return st;
     }
     pthread_mutex_lock(&s->lock);
@@ -230,6 +239,22 @@ swap_in(struct server *s, struct config *now, char **err)
     return st;
 }
 
+static enum status
+check_advertise(const struct config *cfg, char **err)
+{
+    struct advertise told;
+    if (cfg->client_advertise == NULL ||
+        advertise_parse(cfg->client_advertise, 0, &told) == ST_OK) {
+        return ST_OK;
+    }
+    struct buf text;
+    buf_init(&text);
+    buf_printf(&text, "invalid ClientAdvertise value of %s, err=%s", cfg->client_advertise,
+               told.why);
+    *err = buf_detach(&text, NULL);
+    return ST_INVAL;
+}
+
 enum status
 reload_now(struct server *s, char **err)
 {
@@ -242,7 +267,10 @@ reload_now(struct server *s, char **err)
     if (st != ST_OK) {
         return st;
     }
-    st = config_diff(s->config, now, log_change, NULL, err);
+    st = check_advertise(now, err);
+    if (st == ST_OK) {
+        st = config_diff(s->config, now, log_change, NULL, err);
+    }
     if (st != ST_OK) {
         config_unref(now);
         return st;

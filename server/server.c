@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "server/advertise.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/auth/hasher.h"
@@ -124,11 +125,28 @@ begin_accounts(struct server *s)
 }
 
 static enum status
+check_advertise(const struct config *cfg)
+{
+    struct advertise told;
+    if (cfg->client_advertise == NULL ||
+        advertise_parse(cfg->client_advertise, 0, &told) == ST_OK) {
+        return ST_OK;
+    }
+    log_fatal("Error setting server INFO with ClientAdvertise value of %s, err=%s",
+              cfg->client_advertise, told.why);
+    return ST_INVAL;
+}
+
+static enum status
 begin_api(struct server *s)
 {
     struct api_opts opts = start_api_opts(s->config);
+    enum status st = check_advertise(s->config);
+    if (st != ST_OK) {
+        return st;
+    }
     host_init(s);
-    enum status st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
+    st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
     if (st != ST_OK) {
         log_fatal("Error starting server: the API plane: %s", status_text(st));
         return st;
@@ -181,9 +199,13 @@ stop_loops(struct server *s, uint32_t running)
     for (uint32_t i = 0; i < running; i++) {
         loop_stop(s->loops[i]);
     }
-    /* Stopping one may have posted to another: once more for what still lies there. */
-    for (uint32_t i = 0; i < running; i++) {
-        loop_drain(s->loops[i]);
+    /* Stopping one may have posted to another: until nothing lies there any more. */
+    bool any = true;
+    while (any) {
+        any = false;
+        for (uint32_t i = 0; i < running; i++) {
+            any = loop_drain(s->loops[i]) || any;
+        }
     }
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/start.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -70,18 +67,6 @@ start_api_opts(const struct config *cfg)
                              .request_deadline = a->request_deadline,
                              .max_pending_commits = a->max_pending_commits,
                              .limits = a->limits};
-}
-
-void
-start_split_advertise(const char *text, char *host, size_t cap, int *port)
-{
-    const char *colon = strrchr(text, ':');
-    bool has_port = colon != NULL && strchr(colon, ']') == NULL;
-    size_t n = has_port ? (size_t)(colon - text) : strlen(text);
-    snprintf(host, cap, "%.*s", (int)n, text);
-    if (has_port) {
-        *port = (int)strtol(colon + 1, NULL, 10);
-    }
 }
 
 void

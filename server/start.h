@@ -17,8 +17,6 @@ enum status start_log(const struct config *cfg) MUST_CHECK;
 struct api_opts start_api_opts(const struct config *cfg);
 /* Number of I/O threads for this machine. */
 unsigned start_io_threads(const struct config *cfg);
-/* "host" or "host:port"; port stays as it is where none is given. */
-void start_split_advertise(const char *text, char *host, size_t cap, int *port);
 /* The first lines of the log. */
 void start_banner(const struct server *s, const struct config *cfg);
 /* As many descriptors as the machine lets us have. */

@@ -4,6 +4,7 @@
  * and peer are noted, and once a second a socket that no longer has that peer is struck off. */
 #include "server/monitor/guard.h"
 
+#include <errno.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -13,6 +14,8 @@
 #include <sys/socket.h>
 
 #include "server/base/clock.h"
+#include "server/base/errtext.h"
+#include "server/base/log.h"
 #include "server/base/mem.h"
 
 struct entry {
@@ -29,7 +32,6 @@ struct guard {
     size_t n_fresh;
     struct entry entries[GUARD_MAX];
     size_t n;
-    bool resting;
 };
 
 static bool
@@ -43,10 +45,24 @@ peer_of(int fd, struct sockaddr_storage *out)
 static void
 rest_if_full(struct guard *g)
 {
-    if (!g->resting && g->n + g->n_fresh >= GUARD_MAX) {
+    if (g->n + g->n_fresh >= GUARD_MAX) {
         evconnlistener_disable(g->listener);
-        g->resting = true;
     }
+}
+
+/* Out of descriptors, say. The connection stays in the backlog and would call for us again at once:
+ * the listener rests until the next tick. */
+static void
+on_accept_error(struct evconnlistener *listener, void *arg)
+{
+    static struct log_limit limit;
+    char why[ERRTEXT_LEN];
+    uint64_t held;
+    (void)arg; /* evhttp's */
+    if (log_limit_pass(&limit, &held)) {
+        log_error("Temporary Monitor Accept Error (%s), sleeping", errtext(errno, why));
+    }
+    evconnlistener_disable(listener);
 }
 
 static struct bufferevent *
@@ -100,6 +116,7 @@ guard_new(struct guard **out, struct event_base *base, struct evhttp *http,
         return ST_NOMEM;
     }
     evhttp_set_bevcb(http, on_accept, g);
+    evconnlistener_set_error_cb(listener, on_accept_error);
     *out = g;
     return ST_OK;
 }
@@ -144,8 +161,7 @@ guard_tick(struct guard *g, int64_t now)
         }
         i++;
     }
-    if (g->resting && g->n + g->n_fresh < GUARD_MAX) {
-        g->resting = false;
+    if (g->n + g->n_fresh < GUARD_MAX) {
         evconnlistener_enable(g->listener);
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps an evhttp server from being held up by its clients: at most GUARD_MAX connections (past it
  * the listener rests), and none lives longer than GUARD_PATIENCE_S without a complete request.
- * evhttp's own timeout sees only silence, not a client that sends a byte now and then.
+ * evhttp's own timeout sees only silence, not a client that sends a byte now and then. The listener
+ * also rests, until the next tick, when a connection cannot be accepted.
  * Owned by the thread of the event base. */
 #ifndef SERVER_MONITOR_GUARD_H
 #define SERVER_MONITOR_GUARD_H

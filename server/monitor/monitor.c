@@ -25,7 +25,13 @@
 #include "server/monitor/vopts.h"
 #include "server/server.h"
 
-enum { STATSZ_FIRST_MS = 250, STATSZ_MAX_MS = 10000, SECOND_MS = 1000, CONNS_MS = 30000 };
+enum {
+    STATSZ_FIRST_MS = 250,
+    STATSZ_MAX_MS = 10000,
+    SECOND_MS = 1000,
+    CONNS_MS = 30000,
+    TRIM_S = 10
+};
 
 /* Owner: the thread "http", but for the members marked otherwise. */
 struct monitor {
@@ -37,6 +43,7 @@ struct monitor {
     struct event *on_second; /* owned */
     struct event *on_conns;  /* owned */
     int statsz_ms;           /* the interval, growing from the first to the last */
+    int seconds;             /* since the last trim of the memory */
     struct usage_cpu cpu;    /* its percent: any thread */
     pthread_t thread;        /* of the thread that starts and stops us, as the next */
     bool is_running;
@@ -133,6 +140,11 @@ on_second(evutil_socket_t fd, short what, void *arg)
     struct monitor *m = arg;
     arm(m->on_second, SECOND_MS);
     usage_cpu_sample(&m->cpu);
+    m->seconds++;
+    if (m->seconds >= TRIM_S) {
+        m->seconds = 0;
+        usage_trim();
+    }
     if (m->http != NULL) {
         http_tick(m->http, clock_mono_ns());
     }

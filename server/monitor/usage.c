@@ -13,6 +13,8 @@
 #include "server/base/clock.h"
 #include "server/monitor/jput.h"
 
+enum { TRIM_FROM = 64 * 1024 * 1024 };
+
 int64_t
 usage_cpu_ns(void)
 {
@@ -65,6 +67,19 @@ usage_rss(void)
         return 0;
     }
     return (int64_t)resident * sysconf(_SC_PAGESIZE);
+}
+
+void
+usage_trim(void)
+{
+    int64_t resident = usage_rss();
+    if (resident < TRIM_FROM) {
+        return;
+    }
+    struct mallinfo2 mi = mallinfo2();
+    if (resident > TRIM_FROM + 2 * (int64_t)(mi.uordblks + mi.hblkhd)) {
+        malloc_trim(0);
+    }
 }
 
 int

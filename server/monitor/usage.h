@@ -23,6 +23,10 @@ int64_t usage_cpu_ns(void);
 
 /* Resident memory in bytes, 0 if it cannot be read. Any thread. */
 int64_t usage_rss(void);
+/* Gives freed memory back to the system where it is more than what is in use, and worth it: the
+ * allocator keeps the peak of a bad hour otherwise, for the sake of a few live blocks. May hold up
+ * other threads that allocate for some milliseconds: to be called every few seconds. Any thread. */
+void usage_trim(void);
 /* Cores that the process may run on, at least 1. Any thread. */
 int usage_cores(void);
 

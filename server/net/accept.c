@@ -15,26 +15,32 @@ struct arrival {
     struct loop_msg msg;
     int fd;
     uint64_t cid;
+    bool refused;
 };
 
 static void
 on_arrival(struct loop *l, struct loop_msg *msg)
 {
     struct arrival *a = LIST_ENTRY(msg, struct arrival, msg);
-    int64_t most = l->cfg->max_connections;
-    bool over = most != 0 && server_count_conns(l->server, 0) > (most > 0 ? most : 0);
-    if (conn_new(l, a->fd, a->cid) != ST_OK) {
+    if (conn_new(l, a->fd, a->cid, a->refused) != ST_OK) {
         log_error("out of memory for a connection");
-        server_count_conns(l->server, -1);
-    } else if (over) {
-        struct conn *c = loop_find(l, a->cid);
-        if (c != NULL) {
-            conn_log(c, LVL_ERROR, "maximum connections exceeded");
-            conn_send_err(c, "maximum connections exceeded");
-            conn_close(c, CLOSE_MAX_CONNS);
+        if (!a->refused) {
+            server_count_conns(l->server, -1);
         }
     }
     mem_free(a);
+}
+
+/* Decided here, where connections come one by one. What is refused does not count. */
+static bool
+is_over(struct server *s)
+{
+    int64_t most = s->config->max_connections;
+    bool over = most < 0 || (most > 0 && server_count_conns(s, 0) >= most);
+    if (!over) {
+        server_count_conns(s, 1);
+    }
+    return over;
 }
 
 void
@@ -49,6 +55,6 @@ accept_client(struct server *s, int fd)
     a->msg.run = on_arrival;
     a->fd = fd;
     a->cid = atomic_fetch_add(&s->last_cid, 1) + 1;
-    server_count_conns(s, 1);
+    a->refused = is_over(s);
     loop_post(s->loops[a->cid % s->n_loops], &a->msg);
 }

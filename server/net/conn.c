@@ -31,6 +31,7 @@
 #include "server/net/conn_label.h"
 #include "server/net/conn_subs.h"
 #include "server/net/conn_timer.h"
+#include "server/net/linger.h"
 #include "server/net/loop.h"
 #include "server/net/peer.h"
 #include "server/net/snapshot.h"
@@ -92,8 +93,16 @@ init_fields(struct conn *c, struct loop *l, int fd, uint64_t cid)
     read_address(c);
 }
 
+static void
+conn_refuse(struct conn *c)
+{
+    conn_log(c, LVL_ERROR, "maximum connections exceeded");
+    conn_send_err(c, "maximum connections exceeded");
+    conn_close(c, CLOSE_MAX_CONNS);
+}
+
 enum status
-conn_new(struct loop *l, int fd, uint64_t cid)
+conn_new(struct loop *l, int fd, uint64_t cid, bool refused)
 {
     ASSERT_OWNER(l);
     struct conn *c = mem_alloc(sizeof *c);
@@ -104,14 +113,17 @@ conn_new(struct loop *l, int fd, uint64_t cid)
         goto err_after_conn;
     }
     init_fields(c, l, fd, cid);
+    c->refused = refused;
     conn_io_init(c);
     loop_add(l, c);
     conn_log(c, LVL_DEBUG, "Client connection created");
-    info_send(c, false);
+    info_send(c, INFO_FIRST);
     if (c->closed) {
         return ST_OK;
     }
-    if (auth_is_required(c->auth)) {
+    if (refused) {
+        conn_refuse(c);
+    } else if (auth_is_required(c->auth)) {
         conn_timer_start(c, TIMER_AUTH);
     } else {
         login_as(c, auth_anonymous(c->auth));
@@ -148,7 +160,9 @@ static void
 count_end(struct conn *c, enum close_reason reason)
 {
     struct loop *l = c->loop;
-    server_count_conns(l->server, -1);
+    if (!c->refused) {
+        server_count_conns(l->server, -1);
+    }
     if (reason == CLOSE_STALE) {
         LOOP_COUNT(l->stats.stale, 1);
     }
@@ -156,18 +170,6 @@ count_end(struct conn *c, enum close_reason reason)
         atomic_fetch_sub(&c->account->conns, 1);
         c->counted = false;
     }
-}
-
-/* A peer that still sends would answer our close with a reset and lose the error it was sent. */
-static void
-hang_up(struct conn *c)
-{
-    char waste[4096];
-    shutdown(c->fd, SHUT_WR);
-    for (int i = 0; i < 16 && recv(c->fd, waste, sizeof waste, MSG_DONTWAIT) > 0; i++) {
-    }
-    close(c->fd);
-    c->fd = -1;
 }
 
 void
@@ -181,9 +183,7 @@ conn_close(struct conn *c, enum close_reason reason)
     conn_log(c, LVL_DEBUG, "Client connection closed: %s", close_reason_text(reason));
     bool skip_flush = reason == CLOSE_READ || reason == CLOSE_WRITE ||
                       reason == CLOSE_SLOW_PENDING || reason == CLOSE_SLOW_DEADLINE;
-    if (!skip_flush) {
-        conn_io_write(c);
-    }
+    bool linger = !skip_flush && conn_io_write(c);
     c->closed = true;
     conn_report(c);
     count_end(c, reason);
@@ -193,14 +193,19 @@ conn_close(struct conn *c, enum close_reason reason)
     stall_forget(c);
     event_del(&c->ev_read);
     event_del(&c->ev_write);
-    event_del(&c->ev_timer);
+    if (c->timer != TIMER_NONE) {
+        event_del(&c->ev_timer);
+    }
     if (c->is_dirty) {
         list_remove(&c->dirty);
         c->is_dirty = false;
     }
     atomic_store(&c->peer->pending, 0);
-    outbuf_clear(&c->out, &l->pool);
-    hang_up(c);
+    if (!linger) {
+        outbuf_clear(&c->out, &l->pool);
+    }
+    linger_begin(l, c->fd, &c->out);
+    c->fd = -1;
     loop_remove(l, c);
 }
 

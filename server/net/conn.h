@@ -56,6 +56,8 @@ struct conn {
     unsigned pause; /* PAUSE_… bits */
     enum conn_timer timer;
     bool closed, is_dirty, write_armed;
+    bool refused;   /* over max_connections: not one of those counted */
+    bool is_slow;   /* missed write_deadline and was kept (write_timeout: retry) */
     bool connected; /* CONNECT was accepted, or nothing had to be */
     bool got_connect, first_pong, counted;
     bool verbose, pedantic, echo, headers, no_responders;
@@ -72,15 +74,19 @@ struct conn {
     int pings_out;
     int64_t in_msgs, in_bytes, out_msgs, out_bytes, stalls;
     int64_t told_in_msgs, told_in_bytes, told_out_msgs, told_out_bytes; /* already in the totals */
+    /* What was to be written when the socket became full: what is left of it, what went out since,
+     * and until when (monotonic). left <= 0: nothing is under way. */
+    int64_t batch_left, batch_wrote, batch_until;
     int64_t stall_until;
     struct peer *stall_on; /* owned ref: whom it waits for */
 };
 
-/* Takes fd. Called on the owning loop: sends INFO, arms the timers. */
-enum status conn_new(struct loop *l, int fd, uint64_t cid) MUST_CHECK;
+/* Takes fd. Called on the owning loop: sends INFO, arms the timers. refused: it is told that there
+ * are too many connections, and ended. */
+enum status conn_new(struct loop *l, int fd, uint64_t cid, bool refused) MUST_CHECK;
 
-/* Ends the connection: subscriptions out, what waits is written as far as the socket takes it (not
- * after a read, write or slow-consumer end), freed at the end of the turn. Idempotent. */
+/* Ends the connection: subscriptions out, freed at the end of the turn. What waits is still written
+ * (linger.h), but not after a read, write or slow-consumer end. Idempotent. */
 void conn_close(struct conn *c, enum close_reason reason);
 
 /* Queues protocol text; a connection that cannot have it is closed. */

@@ -147,6 +147,30 @@ read_big(struct conn *c)
     }
 }
 
+/* A line without end that no longer fits in front of the read buffer: max_control_line was raised.
+ */
+static void
+read_long_line(struct conn *c)
+{
+    struct loop *l = c->loop;
+    ssize_t got = read_some(c, l->rbuf, LOOP_READ_SIZE);
+    if (got <= 0) {
+        return;
+    }
+    size_t len = c->part_len + (size_t)got;
+    char *line = mem_realloc(c->part, len);
+    if (line == NULL) {
+        conn_close(c, CLOSE_NOMEM);
+        return;
+    }
+    memcpy(line + c->part_len, l->rbuf, (size_t)got);
+    c->part = NULL;
+    c->part_len = 0;
+    consume(c, line, len, NULL);
+    mem_free(line);
+    after_read(c);
+}
+
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -159,7 +183,10 @@ on_readable(evutil_socket_t fd, short what, void *arg)
         return;
     }
     size_t have = c->part_len;
-    ASSERT(have <= LOOP_CARRY_SIZE);
+    if (have > LOOP_CARRY_SIZE) {
+        read_long_line(c);
+        return;
+    }
     ssize_t got = read_some(c, l->rbuf + have, LOOP_READ_SIZE);
     if (got <= 0) {
         return;
@@ -224,14 +251,39 @@ conn_io_write(struct conn *c)
     return true;
 }
 
+/* As in nats-server one deadline holds for all that waits when the socket becomes full, so a reader
+ * that only trickles is slow too. */
 static void
 arm_write(struct conn *c)
 {
-    int64_t left = c->loop->cfg->write_deadline;
+    int64_t most = c->loop->cfg->write_deadline;
+    int64_t now = clock_mono_ns();
+    if (c->write_armed) {
+        return;
+    }
+    if (c->batch_left <= 0) {
+        c->batch_left = c->out.pending;
+        c->batch_wrote = 0;
+        c->batch_until = now + most;
+    }
+    int64_t left = c->batch_until > now ? c->batch_until - now : 0;
     struct timeval tv = {(time_t)(left / CLOCK_S), (suseconds_t)(left % CLOCK_S / 1000)};
-    if (!c->write_armed) {
-        c->write_armed = true;
-        event_add(&c->ev_write, left > 0 ? &tv : NULL);
+    c->write_armed = true;
+    event_add(&c->ev_write, &tv);
+}
+
+static void
+note_progress(struct conn *c, int64_t wrote)
+{
+    c->batch_left -= wrote;
+    c->batch_wrote += wrote;
+    if (c->is_slow && c->batch_left <= 0) {
+        int64_t took = clock_mono_ns() - (c->batch_until - c->loop->cfg->write_deadline);
+        c->is_slow = false;
+        conn_log(c, LVL_INFO,
+                 "Slow Consumer Recovered: Flush took %.3fs with %lld chunks of %lld total bytes.",
+                 (double)took / CLOCK_S, (long long)(c->batch_wrote / OUTBUF_CHUNK + 1),
+                 (long long)c->batch_wrote);
     }
 }
 
@@ -245,9 +297,13 @@ publish_pending(struct conn *c)
 static void
 write_or_arm(struct conn *c)
 {
+    int64_t before = c->out.pending;
     if (!conn_io_write(c)) {
         conn_close(c, CLOSE_WRITE);
         return;
+    }
+    if (c->batch_left > 0) {
+        note_progress(c, before - c->out.pending);
     }
     publish_pending(c);
     if (c->out.pending > 0) {
@@ -270,6 +326,7 @@ conn_flush(struct conn *c)
     write_or_arm(c);
 }
 
+/* With write_timeout "retry" a reader that took at least something may go on. */
 static void
 too_slow(struct conn *c)
 {
@@ -282,12 +339,19 @@ too_slow(struct conn *c)
         struct iovec iov[WRITE_IOVS];
         char limit[NUMBER_DURATION_LEN];
         conn_log(c, LVL_INFO,
-                 "Slow Consumer Detected: WriteDeadline of %s exceeded with %d chunks of %lld "
+                 "Slow Consumer %s: WriteDeadline of %s exceeded with %d chunks of %lld "
                  "total bytes.",
+                 c->is_slow ? "State" : "Detected",
                  number_format_duration(l->cfg->write_deadline, limit),
                  outbuf_iov(&c->out, iov, WRITE_IOVS), (long long)c->out.pending);
     }
-    conn_close(c, CLOSE_SLOW_DEADLINE);
+    if (l->cfg->write_timeout != CONFIG_WRITE_RETRY || !c->connected || c->batch_wrote == 0) {
+        conn_close(c, CLOSE_SLOW_DEADLINE);
+        return;
+    }
+    c->is_slow = true;
+    c->batch_left = 0;
+    arm_write(c);
 }
 
 static void
@@ -296,7 +360,7 @@ on_writable(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     struct conn *c = arg;
     c->write_armed = false;
-    if ((what & EV_TIMEOUT) != 0) {
+    if ((what & EV_WRITE) == 0) {
         too_slow(c);
         return;
     }

@@ -28,14 +28,12 @@
 
 enum { ID_TABLE_MIN = 64, KEEP_CHUNKS = 64 };
 
-static void
-on_wake(evutil_socket_t fd, short what, void *arg)
+static bool
+take_mail(struct loop *l)
 {
-    (void)what;
-    struct loop *l = arg;
     uint64_t n;
-    if (read(fd, &n, sizeof n) < 0) {
-        return; /* nothing was there: another turn took it */
+    if (read(l->wake_fd, &n, sizeof n) < 0) {
+        return false;
     }
     struct list_node batch;
     list_init(&batch);
@@ -48,6 +46,15 @@ on_wake(evutil_socket_t fd, short what, void *arg)
         atomic_fetch_sub_explicit(&l->inbox_bytes, (int64_t)msg->bytes, memory_order_relaxed);
         msg->run(l, msg);
     }
+    return true;
+}
+
+static void
+on_wake(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    take_mail(arg);
 }
 
 void
@@ -146,6 +153,7 @@ loop_new(struct loop **out, const struct loop_spec *spec)
     list_init(&l->dirty);
     list_init(&l->stalled);
     list_init(&l->graveyard);
+    list_init(&l->lingering);
     list_init(&l->inbox);
     outpool_init(&l->pool, KEEP_CHUNKS);
     pthread_mutex_init(&l->lock, NULL);
@@ -196,9 +204,23 @@ end_of_turn(struct loop *l)
     flush_all(l);
     stall_check(l);
     flush_all(l); /* what those that go on had left unread */
+    route_cache_sweep(l);
     while ((node = list_pop_front(&l->graveyard)) != NULL) {
         conn_free(LIST_ENTRY(node, struct conn, all));
     }
+}
+
+static void
+turn(struct loop *l)
+{
+    if (event_base_loop(l->base, EVLOOP_ONCE) < 0) {
+        static struct log_limit limit;
+        uint64_t held;
+        if (log_limit_pass(&limit, &held)) {
+            log_error("I/O loop %u: the kernel refused to wait for events", l->index);
+        }
+    }
+    end_of_turn(l);
 }
 
 static void *
@@ -206,16 +228,17 @@ run(void *arg)
 {
     struct loop *l = arg;
     while (!l->stopping) {
-        if (event_base_loop(l->base, EVLOOP_ONCE) < 0) {
-            log_error("I/O loop %u: the kernel refused to wait for events", l->index);
-        }
-        end_of_turn(l);
+        turn(l);
     }
     struct list_node *node;
     while ((node = l->conns.next) != &l->conns) {
         conn_close(LIST_ENTRY(node, struct conn, all), CLOSE_SHUTDOWN);
     }
     end_of_turn(l);
+    /* Each of these has its time-out. */
+    while (!list_is_empty(&l->lingering)) {
+        turn(l);
+    }
     return NULL;
 }
 
@@ -247,12 +270,13 @@ loop_stop(struct loop *l)
     l->thread = pthread_self();
 }
 
-void
+bool
 loop_drain(struct loop *l)
 {
     /* With no connection left this only frees what the messages hold. */
-    on_wake(l->wake_fd, 0, l);
+    bool any = take_mail(l);
     end_of_turn(l);
+    return any;
 }
 
 void

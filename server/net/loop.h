@@ -13,6 +13,7 @@
 
 #include "server/base/list.h"
 #include "server/base/status.h"
+#include "server/net/loop_stats.h"
 #include "server/net/outbuf.h"
 #include "server/route/sublist.h"
 
@@ -35,13 +36,6 @@ struct loop_msg {
     size_t bytes; /* what it holds, for the bound of the mailbox; 0 for commands */
 };
 
-/* Written by the loop only, read by anyone (relaxed). */
-struct loop_stats {
-    _Atomic int64_t in_msgs, in_bytes, out_msgs, out_bytes;
-    _Atomic int64_t conns, total_conns, subs, slow_consumers, stale, stalls, auth_errors;
-    _Atomic int64_t matches, cache_hits, cached, fanout_max, fanout_sum, fanout_count, dropped;
-};
-
 /* Owner: its thread, but for the mailbox (its lock) and stats. Open to net/, proto/ and route/. */
 struct loop {
     uint32_t index;
@@ -52,6 +46,7 @@ struct loop {
     struct list_node dirty;     /* connections with something to flush */
     struct list_node stalled;   /* producers that wait for a slow receiver */
     struct list_node graveyard; /* closed, freed at the end of the turn */
+    struct list_node lingering; /* what closed connections still have to be sent (linger.h) */
     struct event stall_timer;
     struct conn **by_id; /* owned: chained table by connection id */
     size_t n_by_id;
@@ -86,10 +81,11 @@ struct loop_spec {
 };
 enum status loop_new(struct loop **out, const struct loop_spec *spec) MUST_CHECK;
 enum status loop_start(struct loop *l) MUST_CHECK;
-/* Closes its connections, runs what is in the mailbox, ends the thread and waits for it. */
+/* Closes its connections, runs what is in the mailbox, writes what waits for at most a moment
+ * (linger.h), ends the thread and waits for it. */
 void loop_stop(struct loop *l);
-/* Runs what other loops posted while they stopped. After loop_stop. */
-void loop_drain(struct loop *l);
+/* Runs what other loops posted while they stopped. False: nothing was there. After loop_stop. */
+bool loop_drain(struct loop *l);
 void loop_free(struct loop *l);
 
 /* Any thread. Takes msg. Wakes the loop only if its mailbox was empty. */
@@ -109,11 +105,5 @@ loop_is_own(const struct loop *l)
     return pthread_equal(l->thread, pthread_self()) != 0;
 }
 #define ASSERT_OWNER(l) ASSERT(loop_is_own(l))
-
-/* One writer per counter, so a plain add suffices. */
-#define LOOP_COUNT(counter, by)                                                                    \
-    atomic_store_explicit(&(counter),                                                              \
-                          atomic_load_explicit(&(counter), memory_order_relaxed) + (by),           \
-                          memory_order_relaxed)
 
 #endif

@@ -2,6 +2,7 @@
 #include "server/proto/info.h"
 
 #include <jansson.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "server/base/buf.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
 #include "server/server.h"
@@ -96,8 +98,20 @@ put_account(struct buf *line, const struct account *a)
     }
 }
 
+/* As long as nats-server's. No client signs it for us: that needs keys, which are not configured.
+ */
+static void
+put_nonce(struct buf *line)
+{
+    unsigned char raw[11];
+    char text[sodium_base64_ENCODED_LEN(sizeof raw, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+    randombytes_buf(raw, sizeof raw);
+    sodium_bin2base64(text, sizeof text, raw, sizeof raw, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    buf_printf(line, ",\"nonce\":\"%s\"", text);
+}
+
 void
-info_send(struct conn *c, bool connect_info)
+info_send(struct conn *c, enum info_kind kind)
 {
     const struct info *i = c->loop->info;
     struct buf line;
@@ -106,7 +120,10 @@ info_send(struct conn *c, bool connect_info)
     buf_append(&line, i->head, i->head_len);
     buf_printf(&line, ",\"client_id\":%llu,\"client_ip\":\"%s\"", (unsigned long long)c->cid,
                c->host);
-    if (connect_info && c->account != NULL) {
+    if (kind == INFO_FIRST && c->loop->cfg->always_enable_nonce) {
+        put_nonce(&line);
+    }
+    if (kind == INFO_ACCOUNT && c->account != NULL) {
         buf_puts(&line, ",\"connect_info\":true");
         put_account(&line, c->account);
     }

@@ -29,10 +29,7 @@ take_limits(struct conn *c)
         most = of_account;
     }
     c->parser.max_payload = most;
-    /* A line and its blanks must fit in front of the read buffer. */
-    int64_t line = cfg->max_control_line;
-    int64_t fits = LOOP_CARRY_SIZE / 2 - 64;
-    c->parser.max_control_line = line < fits ? line : fits;
+    c->parser.max_control_line = cfg->max_control_line;
 }
 
 static void

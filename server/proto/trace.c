@@ -10,6 +10,7 @@
 #include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
+#include "server/proto/wirejson.h"
 
 /* A log line has 4 KiB; more of a payload would be cut there anyway. */
 enum { TRACE_MAX = 2048 };
@@ -31,19 +32,31 @@ quote(struct buf *out, const char *s, size_t n)
     }
 }
 
-static void
-trace_payload(const struct conn *c, const char *arrow, const char *data, size_t size)
+/* With trace_headers only the header block, without the empty line that ends it. */
+static size_t
+traced_size(const struct config *cfg, const struct message_view *v)
 {
+    if (!cfg->trace_headers) {
+        return v->size;
+    }
+    return v->hdr_len > 4 ? v->hdr_len - 4 : 0;
+}
+
+static void
+trace_payload(const struct conn *c, const char *arrow, const struct message_view *v)
+{
+    const struct config *cfg = c->loop->cfg;
+    size_t size = traced_size(cfg, v);
     if (size == 0) {
         return;
     }
     size_t most = TRACE_MAX;
-    if (c->loop->cfg->max_traced_msg_len > 0 && (size_t)c->loop->cfg->max_traced_msg_len < most) {
-        most = (size_t)c->loop->cfg->max_traced_msg_len;
+    if (cfg->max_traced_msg_len > 0 && (size_t)cfg->max_traced_msg_len < most) {
+        most = (size_t)cfg->max_traced_msg_len;
     }
     struct buf text;
     buf_init(&text);
-    quote(&text, data, size < most ? size : most);
+    quote(&text, v->data, size < most ? size : most);
     if (text.data != NULL) {
         conn_log(c, LVL_TRACE, "%s MSG_PAYLOAD: [\"%s%s\"]", arrow, text.data,
                  size > most ? "..." : "");
@@ -55,7 +68,7 @@ static void
 trace_connect(const struct conn *c, const struct op *op)
 {
     static const char *const secrets[] = {"pass", "auth_token", "jwt", "sig", NULL};
-    json_t *root = json_loadb(op->arg, op->arg_len, 0, NULL);
+    json_t *root = wirejson_load(op->arg, op->arg_len, NULL);
     for (size_t i = 0; secrets[i] != NULL; i++) {
         if (json_object_get(root, secrets[i]) != NULL) {
             json_object_set_new(root, secrets[i], json_string("[REDACTED]"));
@@ -76,12 +89,13 @@ trace_in(const struct conn *c, const struct op *op)
     }
     conn_log(c, LVL_TRACE, "<<- [%s%s%.*s]", op_name(op->kind), op->arg_len > 0 ? " " : "",
              (int)op->arg_len, op->arg);
-    trace_payload(c, "<<-", op->data, op->size);
+    struct message_view v = {op->data, op->size, op->hdr_len};
+    trace_payload(c, "<<-", &v);
 }
 
 void
-trace_out(const struct conn *c, const char *line, size_t n, const char *data, size_t size)
+trace_out(const struct conn *c, const char *line, size_t n, const struct message_view *v)
 {
     conn_log(c, LVL_TRACE, "->> [%.*s]", (int)n, line);
-    trace_payload(c, "->>", data, size);
+    trace_payload(c, "->>", v);
 }

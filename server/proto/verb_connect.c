@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CONNECT: a JSON object. As in nats-server keys are matched in any case, unknown ones are
  * ignored, null leaves the default, and a value of the wrong type ends the connection. */
-#include <jansson.h>
 #include <string.h>
 #include <strings.h>
 
@@ -18,6 +17,7 @@
 #include "server/net/snapshot.h"
 #include "server/proto/login.h"
 #include "server/proto/verbs.h"
+#include "server/proto/wirejson.h"
 
 enum { PROTO_MAX = 1 };
 
@@ -169,7 +169,7 @@ verb_connect(struct conn *c, const struct op *op)
                         .headers = c->headers,
                         .no_responders = c->no_responders};
     json_error_t err;
-    json_t *root = json_loadb(op->arg, op->arg_len, JSON_DECODE_ANY, &err);
+    json_t *root = wirejson_load(op->arg, op->arg_len, &err);
     if (root == NULL || !take_fields(&k, root)) {
         conn_log(c, LVL_ERROR, "CONNECT: %s", root == NULL ? err.text : "wrong type of a field");
         json_decref(root);

@@ -30,7 +30,7 @@ violation(struct conn *c, const char *form, const char *log_form, const char *s,
     int most = n < 900 ? (int)n : 900;
     snprintf(text, sizeof text, "Permissions Violation for Publish %s \"%.*s\"", form, most, s);
     conn_send_err(c, text);
-    conn_log(c, LVL_ERROR, "Publish Violation - %s \"%.*s\"", log_form, most, s);
+    verbs_log_violation(c, "Publish Violation - %s \"%.*s\"", log_form, most, s);
 }
 
 static bool

@@ -47,10 +47,10 @@ may_subscribe(struct conn *c, const struct op *op)
                  (int)op->subject_len, op->subject);
     }
     conn_send_err(c, text);
-    conn_log(c, LVL_ERROR, "Subscription Violation - Subject \"%.*s\", %s%.*s%sSID %.*s",
-             (int)op->subject_len, op->subject, op->reply != NULL ? "Queue: \"" : "",
-             (int)op->reply_len, op->reply != NULL ? op->reply : "",
-             op->reply != NULL ? "\", " : "", (int)op->sid_len, op->sid);
+    verbs_log_violation(c, "Subscription Violation - Subject \"%.*s\", %s%.*s%sSID %.*s",
+                        (int)op->subject_len, op->subject, op->reply != NULL ? "Queue: \"" : "",
+                        (int)op->reply_len, op->reply != NULL ? op->reply : "",
+                        op->reply != NULL ? "\", " : "", (int)op->sid_len, op->sid);
     return false;
 }
 
@@ -66,9 +66,9 @@ within_limits(struct conn *c, const struct op *op)
                  "Permissions Violation for Subscription to \"%.*s\", too many tokens",
                  (int)op->subject_len, op->subject);
         conn_send_err(c, text);
-        conn_log(c, LVL_ERROR,
-                 "Subscription Violation Too Many Tokens - Subject \"%.*s\", SID %.*s",
-                 (int)op->subject_len, op->subject, (int)op->sid_len, op->sid);
+        verbs_log_violation(c,
+                            "Subscription Violation Too Many Tokens - Subject \"%.*s\", SID %.*s",
+                            (int)op->subject_len, op->subject, (int)op->sid_len, op->sid);
         return false;
     }
     int64_t most = cfg->max_subscriptions > 0 ? cfg->max_subscriptions : -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/proto/verbs.h"
 
-#include <jansson.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +16,9 @@
 #include "server/net/snapshot.h"
 #include "server/proto/login.h"
 #include "server/proto/trace.h"
+#include "server/proto/wirejson.h"
+
+enum { VIOLATIONS_A_SECOND = 8 };
 
 static void
 tell_auth_error(struct conn *c, enum close_reason reason)
@@ -41,6 +44,32 @@ verbs_auth_violation(struct conn *c)
     conn_send_err(c, "Authorization Violation");
     tell_auth_error(c, CLOSE_AUTH);
     conn_close(c, CLOSE_AUTH);
+}
+
+void
+verbs_log_violation(struct conn *c, const char *fmt, ...)
+{
+    static struct log_limit limits[VIOLATIONS_A_SECOND];
+    static _Atomic uint64_t held_back;
+    uint64_t held;
+    bool pass = false;
+    for (int i = 0; i < VIOLATIONS_A_SECOND && !pass; i++) {
+        pass = log_limit_pass(&limits[i], &held);
+    }
+    if (!pass) {
+        atomic_fetch_add(&held_back, 1);
+        return;
+    }
+    held = atomic_exchange(&held_back, 0);
+    char text[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    conn_log(c, LVL_ERROR, "%s", text);
+    if (held > 0) {
+        conn_log(c, LVL_ERROR, "%llu more violations were not logged", (unsigned long long)held);
+    }
 }
 
 void
@@ -70,7 +99,7 @@ verbs_may_begin(struct conn *c, char first)
 static void
 check_info(struct conn *c, const struct op *op)
 {
-    json_t *root = json_loadb(op->arg, op->arg_len, JSON_DECODE_ANY, NULL);
+    json_t *root = wirejson_load(op->arg, op->arg_len, NULL);
     if (root == NULL) {
         conn_close(c, CLOSE_PROTOCOL);
     }

@@ -22,6 +22,10 @@ void verbs_run(struct conn *c, const struct op *op, struct block *backing);
 void verbs_parse_error(struct conn *c, enum parse_result r, const struct op *op, const char *buf,
                        size_t len);
 
+/* A log line about something a client was not allowed; at most a few of them a second. */
+void verbs_log_violation(struct conn *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void verbs_auth_timeout(struct conn *c);
 void verbs_auth_violation(struct conn *c);
 

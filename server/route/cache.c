@@ -10,10 +10,10 @@
 #include "server/config.h"
 #include "server/net/loop.h"
 
-enum { SLOTS = 8192, MAX_KEY = 255 };
+enum { SLOTS = 8192, MAX_KEY = 255, SWEEP = 8 };
 
 struct slot {
-    struct account *account; /* borrowed: accounts outlive loops; NULL: empty */
+    struct account *account; /* borrowed: accounts outlive loops; NULL: holds no match */
     struct match match;
     struct sublist_watch watch;
     size_t len;
@@ -24,6 +24,7 @@ struct route_cache {
     struct slot *slots[SLOTS]; /* owned, or NULL */
     struct slot *last;         /* borrowed: the slot of the last hit, or NULL */
     uint32_t seen[SLOTS];      /* fingerprint of the last subject that missed in the slot */
+    size_t swept;              /* where the next sweep goes on */
 };
 
 enum status
@@ -142,8 +143,30 @@ route_cache_match(struct loop *l, struct account *a, const char *subject, size_t
     s = l->cfg->disable_sublist_cache ? NULL : slot_to_fill(l, hash, a, subject, n);
     struct match *m = s != NULL ? &s->match : &l->match;
     if (sublist_match(a->subs, subject, n, m) != ST_OK) {
+        if (s != NULL) {
+            s->account = NULL; /* its stamp is current, but the match is not whole */
+        }
         return NULL;
     }
     count_match(l, m);
     return m;
+}
+
+void
+route_cache_sweep(struct loop *l)
+{
+    struct route_cache *c = l->cache;
+    for (int i = 0; i < SWEEP; i++) {
+        struct slot **at = &c->slots[c->swept++ % SLOTS];
+        struct slot *s = *at;
+        if (s == NULL || (s->account != NULL && sublist_is_current(&s->watch, &s->match.stamp))) {
+            continue;
+        }
+        if (s == c->last) {
+            c->last = NULL;
+        }
+        free_slot(s);
+        *at = NULL;
+        LOOP_COUNT(l->stats.cached, -1);
+    }
 }

@@ -3,7 +3,8 @@
  * message into their out-buffers; for each other loop one copy with the list of its receivers is
  * gathered and posted at the end of the turn.
  * Failure: a receiver that is gone by then is skipped; where it was chosen from a queue group,
- * another member gets the message. Without memory for a copy it is dropped and counted. */
+ * another member gets the message, loop after loop until all have declined. Without memory for a
+ * copy it is dropped and counted. */
 #include "server/route/deliver.h"
 
 #include <stdatomic.h>
@@ -33,6 +34,7 @@ struct transit {
     struct loop_msg msg;
     struct account *account; /* borrowed: accounts outlive loops */
     uint64_t from_cid;
+    uint64_t tried; /* as in struct inbound */
     size_t subject_len, reply_len, size, hdr_len;
     struct block *block; /* ref or NULL: then the data is in bytes too */
     const char *data;    /* borrowed: in block or bytes */
@@ -63,6 +65,7 @@ transit_new(const struct inbound *in, uint32_t cap_subs)
     }
     *t = (struct transit){.account = in->account,
                           .from_cid = in->from_cid,
+                          .tried = in->tried,
                           .subject_len = in->subject_len,
                           .reply_len = in->reply_len,
                           .size = in->size,
@@ -100,7 +103,8 @@ inbound_of(struct loop *l, const struct transit *t)
                             .size = t->size,
                             .hdr_len = t->hdr_len,
                             .backing = t->block,
-                            .single = t->n_subs == 1};
+                            .single = t->n_subs == 1,
+                            .tried = t->tried};
 }
 
 static void
@@ -186,13 +190,16 @@ to_other_loop(struct inbound *in, struct sub *s, struct spread *sp)
 static bool
 to_api(const struct inbound *in, const struct sub *s)
 {
-    char subject[1024];
-    char reply[1024];
-    if (in->subject_len >= sizeof subject || in->reply_len >= sizeof reply) {
+    char small[1024];
+    size_t need = in->subject_len + in->reply_len + 2;
+    char *subject = need <= sizeof small ? small : mem_alloc_raw(need);
+    if (subject == NULL) {
+        LOOP_COUNT(in->loop->stats.dropped, 1);
         return false;
     }
+    char *reply = subject + in->subject_len + 1;
     memcpy(subject, in->subject, in->subject_len);
-    subject[in->subject_len] = '\0';
+    reply[-1] = '\0';
     if (in->reply_len > 0) {
         memcpy(reply, in->reply, in->reply_len);
     }
@@ -216,6 +223,9 @@ to_api(const struct inbound *in, const struct sub *s)
                             .data_len = in->size - in->hdr_len,
                             .now = clock_mono_ns()};
     api_receive(server_api(in->loop->server), s->endpoint, &m);
+    if (subject != small) {
+        mem_free(subject);
+    }
     return true;
 }
 
@@ -231,6 +241,12 @@ to_sub(struct inbound *in, struct sub *s, struct spread *sp)
     return to_other_loop(in, s, sp);
 }
 
+static bool
+was_tried(const struct inbound *in, const struct sub *s)
+{
+    return s->loop != in->loop->index && (in->tried >> s->loop & 1) != 0;
+}
+
 /* One member, chosen at random; the next one where it does not take the message. */
 static size_t
 to_group(struct inbound *in, const struct match *m, const struct match_group *g, struct spread *sp)
@@ -238,30 +254,48 @@ to_group(struct inbound *in, const struct match *m, const struct match_group *g,
     uint32_t at = g->n > 1 ? (uint32_t)(loop_random(in->loop) % g->n) : 0;
     for (uint32_t i = 0; i < g->n; i++) {
         struct sub *s = m->subs[g->begin + (at + i) % g->n];
-        if (to_sub(in, s, sp)) {
+        if (!was_tried(in, s) && to_sub(in, s, sp)) {
             return 1;
         }
     }
     return 0;
 }
 
-/* Another member of a group in place of one that is gone. */
+static const struct match_group *
+group_like(const struct match *m, const struct sub *like)
+{
+    for (uint32_t i = 0; i < m->n_groups; i++) {
+        const struct sub *first = m->subs[m->groups[i].begin];
+        if (first->queue_len == like->queue_len &&
+            memcmp(sub_queue(first), sub_queue(like), like->queue_len) == 0) {
+            return &m->groups[i];
+        }
+    }
+    return NULL;
+}
+
+/* Another member of a group in place of one that is gone or may not have this message. Those of
+ * this loop first: once all of them have declined, the message does not come back here. */
 static size_t
 to_group_named(struct inbound *in, const struct sub *like)
 {
     struct match m = {0};
     size_t done = 0;
+    uint64_t tried = in->tried;
     if (sublist_match(in->account->subs, in->subject, in->subject_len, &m) != ST_OK) {
         return 0;
     }
-    struct spread sp;
-    spread_init(&sp, in->loop, 1);
-    for (uint32_t i = 0; i < m.n_groups && done == 0; i++) {
-        const struct sub *first = m.subs[m.groups[i].begin];
-        if (first->queue_len == like->queue_len &&
-            memcmp(sub_queue(first), sub_queue(like), like->queue_len) == 0) {
-            done = to_group(in, &m, &m.groups[i], &sp);
-        }
+    const struct match_group *g = group_like(&m, like);
+    for (uint32_t i = 0; g != NULL && i < g->n && done == 0; i++) {
+        struct sub *s = m.subs[g->begin + i];
+        done = s->loop == in->loop->index && send_to_sub(in, s);
+    }
+    if (g != NULL && done == 0) {
+        struct spread sp;
+        spread_init(&sp, in->loop, 1);
+        in->tried |= UINT64_C(1) << in->loop->index;
+        done = to_group(in, &m, g, &sp);
+        in->tried = tried;
     }
     match_fini(&m);
     return done;

@@ -31,6 +31,7 @@ struct inbound {
     struct block *backing; /* the block that data lies in, or NULL */
     bool own_backing;      /* delivery made it (and lets it go) */
     bool single;           /* there is one receiver: sharing gains nothing */
+    uint64_t tried;        /* of a queue group: bits of the loops whose members all declined */
 };
 
 /* Returns the number of receivers; a queue group counts as one. */

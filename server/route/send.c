@@ -9,6 +9,7 @@
 #include "server/auth/perms.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/mem.h"
 #include "server/config.h"
 #include "server/net/block.h"
 #include "server/net/conn.h"
@@ -49,19 +50,13 @@ put_number(char *at, size_t v)
 }
 
 /* What of the message this subscriber sees. */
-struct view {
-    const char *data; /* borrowed: of the message */
-    size_t size;
-    size_t hdr_len;
-};
-
-static struct view
+static struct message_view
 view_for(const struct inbound *in, const struct conn *c)
 {
     if (in->hdr_len > 0 && !c->headers) {
-        return (struct view){in->data + in->hdr_len, in->size - in->hdr_len, 0};
+        return (struct message_view){in->data + in->hdr_len, in->size - in->hdr_len, 0};
     }
-    return (struct view){in->data, in->size, in->hdr_len};
+    return (struct message_view){in->data, in->size, in->hdr_len};
 }
 
 static size_t
@@ -72,7 +67,7 @@ line_bound(const struct inbound *in, const struct sub *s)
 
 /* "MSG subject sid [reply] size\r\n" or "HMSG subject sid [reply] header-size size\r\n". */
 static char *
-put_line(char *at, const struct inbound *in, const struct sub *s, const struct view *v)
+put_line(char *at, const struct inbound *in, const struct sub *s, const struct message_view *v)
 {
     at = v->hdr_len > 0 ? put(at, "HMSG ", 5) : put(at, "MSG ", 4);
     at = put(at, in->subject, in->subject_len);
@@ -93,7 +88,8 @@ put_line(char *at, const struct inbound *in, const struct sub *s, const struct v
 
 /* Line and payload in one piece, which is nearly every message. */
 static enum status
-append_small(const struct inbound *in, struct conn *c, const struct sub *s, const struct view *v)
+append_small(const struct inbound *in, struct conn *c, const struct sub *s,
+             const struct message_view *v)
 {
     char *begin = outbuf_reserve(&c->out, &c->loop->pool, line_bound(in, s) + v->size + 2);
     if (begin == NULL) {
@@ -101,7 +97,7 @@ append_small(const struct inbound *in, struct conn *c, const struct sub *s, cons
     }
     char *at = put_line(begin, in, s, v);
     if (log_enabled(LVL_TRACE)) {
-        trace_out(c, begin, (size_t)(at - begin) - 2, v->data, v->size);
+        trace_out(c, begin, (size_t)(at - begin) - 2, v);
     }
     if (v->size > 0) {
         at = put(at, v->data, v->size);
@@ -127,6 +123,30 @@ share(struct inbound *in)
     return st;
 }
 
+/* The line alone. One longer than a chunk (max_control_line was raised) takes a detour. */
+static enum status
+append_line(const struct inbound *in, struct conn *c, const struct sub *s,
+            const struct message_view *v)
+{
+    size_t bound = line_bound(in, s);
+    char *heap = bound > OUTBUF_CHUNK ? mem_alloc_raw(bound) : NULL;
+    char *begin = bound > OUTBUF_CHUNK ? heap : outbuf_reserve(&c->out, &c->loop->pool, bound);
+    if (begin == NULL) {
+        return ST_NOMEM;
+    }
+    size_t n = (size_t)(put_line(begin, in, s, v) - begin);
+    if (log_enabled(LVL_TRACE)) {
+        trace_out(c, begin, n - 2, v);
+    }
+    if (heap == NULL) {
+        outbuf_commit(&c->out, n);
+        return ST_OK;
+    }
+    enum status st = outbuf_append(&c->out, &c->loop->pool, heap, n);
+    mem_free(heap);
+    return st;
+}
+
 static enum status
 append_large(struct inbound *in, struct conn *c, const struct sub *s)
 {
@@ -135,21 +155,11 @@ append_large(struct inbound *in, struct conn *c, const struct sub *s)
     if (st != ST_OK) {
         return st;
     }
-    struct view v = view_for(in, c);
-    size_t bound = line_bound(in, s);
-    if (bound > OUTBUF_CHUNK) {
-        return ST_INVAL; /* the limit on control lines keeps it from this */
+    struct message_view v = view_for(in, c);
+    st = append_line(in, c, s, &v);
+    if (st == ST_OK) {
+        st = outbuf_append_block(&c->out, pool, in->backing, v.data, v.size);
     }
-    char *begin = outbuf_reserve(&c->out, pool, bound);
-    if (begin == NULL) {
-        return ST_NOMEM;
-    }
-    char *at = put_line(begin, in, s, &v);
-    if (log_enabled(LVL_TRACE)) {
-        trace_out(c, begin, (size_t)(at - begin) - 2, v.data, v.size);
-    }
-    outbuf_commit(&c->out, (size_t)(at - begin));
-    st = outbuf_append_block(&c->out, pool, in->backing, v.data, v.size);
     return st == ST_OK ? outbuf_append(&c->out, pool, "\r\n", 2) : st;
 }
 
@@ -209,7 +219,7 @@ send_to_sub(struct inbound *in, struct sub *s)
     s->nmsgs++;
     bool over = s->max > 0 && s->nmsgs > s->max;
     if (!over) {
-        struct view v = view_for(in, c);
+        struct message_view v = view_for(in, c);
         bool small = line_bound(in, s) + v.size + 2 <= OUTBUF_CHUNK &&
                      (v.size <= INLINE_MAX || (in->single && in->backing == NULL));
         enum status st = small ? append_small(in, c, s, &v) : append_large(in, c, s);

@@ -24,8 +24,12 @@ bench: ## Compare with nats-server: table, JSON and plots in build/bench (CASES=
 	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=release build/sluice build/release/sluice-testing $(LOADGEN)
 	@$(BENCH)
 
-bench-docs: ## Copy the plots of the last `make bench` into docs/img
+bench-docs: ## Write docs/bench.md and docs/img from the last `make bench`
 	@mkdir -p docs/img
-	@cp -v build/bench/*.svg docs/img/
+	@cp build/bench/*.svg docs/img/
+	@{ printf '# Figures\nWritten by `make bench-docs` from a run of `make bench`; tests/bench/README.md tells how to read them.\n'; \
+	   printf '%s cores, %s.\n```\n' "$$(nproc)" "$$(date -u -r build/bench/table.txt +%F)"; cat build/bench/table.txt; echo '```'; \
+	   for f in build/bench/*.svg; do n=$${f##*/}; printf '![%s](img/%s)\n' "$${n%.svg}" "$$n"; done; } >docs/bench.md
+	@echo "docs/bench.md"
 
 .PHONY: bench bench-docs loadgen

@@ -41,6 +41,9 @@ class Server:
         ports = os.path.join(directory, "ports")
         os.makedirs(ports, exist_ok=True)
         argv = shlex.split(os.environ.get("WRAP", "")) + [binary, "-p", "-1", "--ports_file_dir", ports] + flags
+        threads = os.environ.get("IO_THREADS")
+        if threads and flavour(binary) == "sluice":
+            argv += ["--io_threads", threads]
         if not {"-a", "--addr", "--net", "-addr"} & set(flags):
             argv += ["-a", "127.0.0.1"]
         self.proc = subprocess.Popen(argv, cwd=directory, stdin=subprocess.DEVNULL,

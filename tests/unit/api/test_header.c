@@ -31,7 +31,7 @@ test_header_duration_takes_what_go_writes_and_plain_milliseconds(void **state)
     assert_int_equal(ns("0s"), 0);
     assert_int_equal(ns("-3s"), -3 * CLOCK_S);
     assert_int_equal(ns("+3s"), 3 * CLOCK_S);
-    assert_int_equal(ns("999999h"), HEADER_TIMEOUT_MAX);
+    assert_int_equal(ns("99999999h"), HEADER_DURATION_MAX);
 }
 
 static void
@@ -68,6 +68,9 @@ test_header_find_reads_one_field_of_a_block(void **state)
     int64_t t;
     assert_int_equal(header_timeout(h, strlen(h), &t), ST_OK);
     assert_int_equal(t, 2 * CLOCK_S);
+    const char *patient = "NATS/1.0\r\nNats-Request-Timeout: 25h\r\n\r\n";
+    assert_int_equal(header_timeout(patient, strlen(patient), &t), ST_OK);
+    assert_int_equal(t, HEADER_TIMEOUT_MAX);
     assert_int_equal(header_timeout(NULL, 0, &t), ST_NOTFOUND);
 }
 

@@ -239,6 +239,7 @@ test_wlm_malformed_requests_are_named(void **state)
         {"$WLM.API.QUEUE.UPDATE", "{\"adaptive_age\":1.5}", "adaptive_age"},
         {"$WLM.API.QUEUE.UPDATE", "{\"request_deadline\":\"-1s\"}", "request_deadline"},
         {"$WLM.API.QUEUE.UPDATE", "{\"request_deadline\":5}", "request_deadline"},
+        {"$WLM.API.QUEUE.UPDATE", "{\"request_deadline\":\"25h\"}", "at most 86400s"},
         {"$WLM.API.QUEUE.UPDATE", "{\"discipline\":\"random\"}", "discipline"},
         {"$WLM.API.QUEUE.UPDATE", "{\"discipline\":{\"high\":\"fifo\"}}", "high"},
         {"$WLM.API.QUEUE.UPDATE", "{\"discipline\":\"fifo\",\"discipline\":\"lifo\"}", "duplicate"},

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -82,6 +83,20 @@ is_closed(int fd)
     return n == 0 || (n < 0 && errno != EAGAIN);
 }
 
+static int
+is_of_listener(const struct event_base *b, const struct event *ev, void *arg)
+{
+    (void)b;
+    (void)arg;
+    return event_get_fd(ev) == evconnlistener_get_fd(listener) ? 1 : 0;
+}
+
+static bool
+is_listening(void)
+{
+    return event_base_foreach_event(base, is_of_listener, NULL) == 1;
+}
+
 static void
 test_guard_ends_a_connection_that_never_completes_a_request(void **state)
 {
@@ -126,6 +141,28 @@ test_guard_rests_at_the_limit_and_goes_on_when_one_leaves(void **state)
     close(late);
 }
 
+static void
+test_guard_rests_while_nothing_can_be_accepted(void **state)
+{
+    (void)state;
+    struct rlimit normal;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &normal), 0);
+    int fd = dial();
+    const char get[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    assert_int_equal(send(fd, get, sizeof get - 1, 0), sizeof get - 1);
+    const struct rlimit none = {.rlim_cur = 3, .rlim_max = normal.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_true(is_listening());
+    turn();
+    assert_false(is_listening());
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &normal), 0);
+    guard_tick(guard, clock_mono_ns());
+    turn();
+    char c;
+    assert_int_equal(recv(fd, &c, 1, MSG_DONTWAIT), 1);
+    close(fd);
+}
+
 int
 main(void)
 {
@@ -134,6 +171,8 @@ main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(test_guard_rests_at_the_limit_and_goes_on_when_one_leaves,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(test_guard_rests_while_nothing_can_be_accepted, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/cmk.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "server/auth/auth.h"
+#include "server/base/mem.h"
+#include "server/config.h"
+#include "server/net/conn.h"
+#include "server/net/loop.h"
+#include "server/proto/info.h"
+#include "tests/support/conffile.h"
+#include "tests/support/oom.h"
+#include "tests/support/srv.h"
+
+enum { POSTERS = 4, EACH = 5000 };
+
+struct note {
+    struct loop_msg msg;
+    int poster, number;
+};
+
+/* Written on the loop only. */
+static int last_of[POSTERS];
+static int received;
+
+static void
+on_note(struct loop *l, struct loop_msg *msg)
+{
+    struct note *n = LIST_ENTRY(msg, struct note, msg);
+    assert_true(loop_is_own(l));
+    assert_int_equal(n->number, last_of[n->poster] + 1);
+    last_of[n->poster] = n->number;
+    received++;
+    mem_free(n);
+}
+
+struct poster {
+    pthread_t thread;
+    struct loop *to;
+    int index;
+};
+
+static void *
+post_all(void *arg)
+{
+    struct poster *p = arg;
+    struct list_node batch;
+    list_init(&batch);
+    for (int i = 1; i <= EACH; i++) {
+        struct note *n = mem_alloc(sizeof *n);
+        n->msg.run = on_note;
+        n->msg.bytes = 1;
+        n->poster = p->index;
+        n->number = i;
+        if (p->index % 2 == 0) {
+            loop_post(p->to, &n->msg);
+            continue;
+        }
+        list_push_back(&batch, &n->msg.node);
+        if (i % 10 == 0) {
+            loop_post_list(p->to, &batch, 10);
+            assert_true(list_is_empty(&batch));
+        }
+    }
+    return NULL;
+}
+
+static void
+take_received(struct loop *l, void *arg)
+{
+    *(int *)arg = received;
+    assert_int_equal(atomic_load(&l->inbox_bytes), 0);
+}
+
+static void
+test_loop_runs_what_threads_post_once_and_in_the_order_of_each(void **state)
+{
+    (void)state;
+    struct srv v;
+    struct poster p[POSTERS];
+    int got = 0;
+    srv_start(&v, "", 1);
+    for (int i = 0; i < POSTERS; i++) {
+        p[i] = (struct poster){.to = v.server->loops[0], .index = i};
+        assert_int_equal(pthread_create(&p[i].thread, NULL, post_all, &p[i]), 0);
+    }
+    for (int i = 0; i < POSTERS; i++) {
+        pthread_join(p[i].thread, NULL);
+    }
+    srv_run(&v, 0, take_received, &got);
+    assert_int_equal(got, POSTERS * EACH);
+    srv_stop(&v);
+}
+
+static void
+test_loop_drain_runs_what_was_posted_after_the_end(void **state)
+{
+    (void)state;
+    struct srv v;
+    srv_start(&v, "", 2);
+    srv_stop_loops(&v);
+    received = 0;
+    last_of[0] = 0;
+    struct note *n = mem_alloc(sizeof *n);
+    n->msg.run = on_note;
+    n->number = 1;
+    loop_post(v.server->loops[1], &n->msg);
+    assert_true(loop_drain(v.server->loops[1]));
+    assert_false(loop_drain(v.server->loops[1]));
+    assert_int_equal(received, 1);
+    srv_free(&v);
+}
+
+static void
+find_all(struct loop *l, void *arg)
+{
+    const uint64_t *cids = arg;
+    for (int i = 0; i < 200; i++) {
+        const struct conn *c = loop_find(l, cids[i]);
+        assert_non_null(c);
+        assert_int_equal(c->cid, cids[i]);
+    }
+    assert_null(loop_find(l, cids[199] + 1));
+}
+
+static void
+test_loop_finds_each_of_many_connections_by_its_id(void **state)
+{
+    (void)state;
+    struct srv v;
+    int fd[200];
+    uint64_t cids[200];
+    srv_start(&v, "", 1);
+    for (int i = 0; i < 200; i++) {
+        fd[i] = srv_client(&v);
+        cids[i] = srv_last_cid(&v);
+    }
+    srv_run(&v, 0, find_all, cids);
+    for (int i = 0; i < 200; i++) {
+        close(fd[i]);
+    }
+    srv_stop(&v);
+}
+
+struct making {
+    struct srv *v;
+    struct loop *loop;
+};
+
+static enum status
+make(void *arg)
+{
+    struct making *m = arg;
+    struct server *s = m->v->server;
+    struct loop_spec spec = {.index = 0,
+                             .n_loops = 3,
+                             .server = s,
+                             .cfg = config_ref(s->config),
+                             .auth = auth_ref(s->auth),
+                             .info = info_ref(s->info)};
+    return loop_new(&m->loop, &spec);
+}
+
+static void
+unmake(void *arg)
+{
+    struct making *m = arg;
+    loop_free(m->loop);
+}
+
+static void
+test_loop_that_cannot_be_made_leaves_nothing(void **state)
+{
+    (void)state;
+    struct srv v;
+    srv_start(&v, "", 1);
+    struct making m = {.v = &v};
+    oom_sweep(make, unmake, &m);
+    loop_free(NULL);
+    srv_stop(&v);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loop_runs_what_threads_post_once_and_in_the_order_of_each),
+        cmocka_unit_test(test_loop_drain_runs_what_was_posted_after_the_end),
+        cmocka_unit_test(test_loop_finds_each_of_many_connections_by_its_id),
+        cmocka_unit_test(test_loop_that_cannot_be_made_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, conffile_setup, conffile_teardown);
+}
