@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "api/advisory.h"
+#include "api/catalog.h"
 #include "api/dispatch.h"
 #include "api/endpoints.h"
-#include "api/group.h"
+#include "api/group_admin.h"
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/ledger.h"
@@ -16,6 +17,7 @@
 #include "api/reply.h"
 #include "api/settings.h"
 #include "api/ticker.h"
+#include "api/weights.h"
 #include "queue/apiq.h"
 #include "server/base/mem.h"
 
@@ -162,12 +164,22 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = groups_new(&a->groups, clock)) != ST_OK) {
         goto err_after_queue;
     }
-    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+    if ((st = catalog_new(&a->catalog, a->groups)) != ST_OK) {
         goto err_after_groups;
+    }
+    if ((st = weights_new(&a->weights)) != ST_OK) {
+        goto err_after_catalog;
+    }
+    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+        goto err_after_weights;
     }
     *out = a;
     return ST_OK;
 
+err_after_weights:
+    weights_free(a->weights);
+err_after_catalog:
+    catalog_free(a->catalog);
 err_after_groups:
     groups_free(a->groups);
 err_after_queue:
@@ -216,6 +228,8 @@ api_free(struct api *a)
     api_close(a);
     pool_free(a->pool);
     parker_free(a->parker);
+    weights_free(a->weights);
+    catalog_free(a->catalog);
     groups_free(a->groups);
     apiq_free(a->queue);
     history_free(a->history);
@@ -230,6 +244,22 @@ enum status
 api_update(struct api *a, const struct api_opts *opts)
 {
     return configure(a, opts);
+}
+
+enum status
+api_set_tenants(struct api *a, const struct api_tenants *t)
+{
+    enum status st = weights_set(a->weights, t->weights, t->n_weights);
+    if (st == ST_OK) {
+        st = catalog_configure(a->catalog, t->groups, t->n_groups);
+    }
+    if (st == ST_OK) {
+        groups_set_cancel_after(a->groups, t->cancel_after);
+        st = catalog_open(a->catalog, t->store_dir);
+    }
+    dispatch_pump(a, 0);
+    parker_at(a->parker, 0);
+    return st;
 }
 
 size_t

@@ -18,6 +18,7 @@
 #include "api/reply.h"
 #include "api/request.h"
 #include "api/settings.h"
+#include "api/weights.h"
 #include "queue/apiq_view.h"
 #include "server/base/assert.h"
 
@@ -159,6 +160,7 @@ prepare(struct api *a, struct api_request *r, const struct api_message *m, bool 
     bool limits = settings_limits(a->settings);
     it->id = atomic_fetch_add(&a->last_id, 1) + 1;
     it->level = level_of(a, r->ep, &r->origin);
+    it->weight = weights_of(a->weights, r->origin.account_name);
     it->order_key = endpoint_order_key(r->ep, r->origin.account_key, r->origin.cid, r->subject);
     if (*r->reply == '\0' || !limits) {
         it->deadline_ns = -1;

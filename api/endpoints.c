@@ -36,20 +36,29 @@ extern const struct api_endpoint ep_request_list;
 extern const struct api_endpoint ep_request_cancel;
 extern const struct api_endpoint ep_queue_info;
 extern const struct api_endpoint ep_queue_update;
+extern const struct api_endpoint ep_group_create;
+extern const struct api_endpoint ep_group_update;
+extern const struct api_endpoint ep_group_delete;
+extern const struct api_endpoint ep_group_info;
+extern const struct api_endpoint ep_group_names;
+extern const struct api_endpoint ep_group_list;
+extern const struct api_endpoint ep_wlm_stats;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_sleep;
 #endif
 
 static const struct api_endpoint *const all[] = {
-    &ep_statsz,         &ep_idz,        &ep_varz,         &ep_connz,
-    &ep_subsz,          &ep_routez,     &ep_gatewayz,     &ep_leafz,
-    &ep_accountz,       &ep_jsz,        &ep_healthz,      &ep_profilez,
-    &ep_expvarz,        &ep_ipqueuesz,  &ep_raftz,        &ep_reload,
-    &ep_kick,           &ep_ldm,        &ep_acc_connz,    &ep_acc_subsz,
-    &ep_acc_leafz,      &ep_acc_jsz,    &ep_acc_info,     &ep_acc_statz,
-    &ep_acc_conns,      &ep_ping_statz, &ep_nsubs,        &ep_debug_subs,
-    &ep_user_info,      &ep_my_connz,   &ep_my_statz,     &ep_request_list,
-    &ep_request_cancel, &ep_queue_info, &ep_queue_update,
+    &ep_statsz,         &ep_idz,          &ep_varz,         &ep_connz,
+    &ep_subsz,          &ep_routez,       &ep_gatewayz,     &ep_leafz,
+    &ep_accountz,       &ep_jsz,          &ep_healthz,      &ep_profilez,
+    &ep_expvarz,        &ep_ipqueuesz,    &ep_raftz,        &ep_reload,
+    &ep_kick,           &ep_ldm,          &ep_acc_connz,    &ep_acc_subsz,
+    &ep_acc_leafz,      &ep_acc_jsz,      &ep_acc_info,     &ep_acc_statz,
+    &ep_acc_conns,      &ep_ping_statz,   &ep_nsubs,        &ep_debug_subs,
+    &ep_user_info,      &ep_my_connz,     &ep_my_statz,     &ep_request_list,
+    &ep_request_cancel, &ep_queue_info,   &ep_queue_update, &ep_group_create,
+    &ep_group_update,   &ep_group_delete, &ep_group_info,   &ep_group_names,
+    &ep_group_list,     &ep_wlm_stats,
 #ifdef TESTING
     &ep_test_sleep,
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/group_priv.h"
+#include "api/group_turn.h"
 #include "server/base/mem.h"
 
 static struct group *

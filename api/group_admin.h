@@ -8,7 +8,6 @@
 #include "api/group_conf.h"
 #include "queue/apiq_view.h"
 
-#define GROUPS_MAX       256u
 #define GROUP_BUCKET_LEN 96
 
 enum group_source { GROUP_FROM_CONFIG, GROUP_FROM_API };

@@ -12,6 +12,7 @@
 
 #include "server/base/status.h"
 
+#define GROUPS_MAX       256u /* groups in all */
 #define GROUP_NAME_MAX   64
 #define GROUP_LIMIT_MAX  INT64_C(1000000)
 #define GROUP_SIZE_MAX   INT64_C(10000000)

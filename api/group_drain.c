@@ -7,7 +7,8 @@
  * No wake-up is lost: whoever makes a bucket READY drains afterwards; and who makes one BLOCKED
  * looks once more at what has left the queue since before the offer. */
 #include "api/group.h"
-#include "api/group_priv.h"
+#include "api/group_park.h"
+#include "api/group_turn.h"
 #include "server/base/assert.h"
 
 /* Takes the first of the bucket whose turn it is in hand. NULL: no bucket is READY. */

@@ -3,8 +3,9 @@
  * due time, and is counted by its bucket, its order key and its owner. A drain that has it in hand
  * takes it out of the lists, so that it may go to the queue without a lock, but it stays counted:
  * it keeps its place, and others park behind it. */
+#include "api/group_park.h"
 #include "api/group.h"
-#include "api/group_priv.h"
+#include "api/group_turn.h"
 #include "server/base/assert.h"
 
 static struct group_entry *

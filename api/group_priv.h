@@ -75,21 +75,6 @@ struct group_owner {
     size_t n;
 };
 
-/* Guarded by the groups' lock. What a drain knows of the entry it has in hand, which it may not
- * touch once that is in the queue. On the stack of the drain. */
-struct group_hand {
-    struct list_node node;       /* groups.hands */
-    struct group_bucket *bucket; /* borrowed: it does not go while DRAINING */
-    struct group_room *room;     /* borrowed: of the entry */
-    const struct group_ops *ops; /* borrowed: of the entry */
-    struct group_key *key;       /* borrowed: counts the entry; or NULL */
-    struct group_owner *own;     /* borrowed: counts the entry; or NULL */
-    struct group_age age;        /* in the entry's place */
-    uint64_t owner;
-    size_t bytes;
-    bool gone; /* its owner left meanwhile */
-};
-
 /* Guarded by `lock`, but for the atomics. */
 struct groups {
     pthread_mutex_t lock;
@@ -111,37 +96,12 @@ struct groups {
 
 /* group.c */
 
-/* The bucket's state after anything it depends on has changed; it may be gone after it. */
-void group_judge(struct groups *gs, struct group_bucket *b);
-bool group_can_let_in(const struct group_bucket *b);
-/* The room's first BLOCKED bucket becomes READY. room NULL: nothing. */
-void group_wake(struct groups *gs, struct group_room *room);
-/* Into another state; room: of BUCKET_BLOCKED, or of BUCKET_READY that it was woken for. */
-void group_turn(struct groups *gs, struct group_bucket *b, enum bucket_state state,
-                struct group_room *room);
-/* A zombie that holds nothing goes. */
-void group_reap(struct groups *gs, struct group *g);
-void group_drop_bucket(struct groups *gs, struct group_bucket *b);
-
 /* What becomes of an arrival, and its bucket (or NULL). GROUP_ADMITTED: the permit is taken;
  * GROUP_PARK, GROUP_OFF: nothing is counted yet, and the bucket is to be judged. */
 enum group_verdict group_judge_arrival(struct groups *gs, const struct group_who *who,
                                        struct group_bucket **out);
 /* Counts a refusal. The bucket may be gone after it. */
 void group_refuse(struct groups *gs, struct group_bucket *b, struct group_answer *out);
-
-/* group_park.c */
-
-/* The parked entry ends without being let in: out of all lists and counters. */
-void group_unpark(struct groups *gs, struct group_entry *e, enum group_why why);
-/* Out of all lists, but it is still counted. */
-void group_unlink(struct groups *gs, struct group_entry *e);
-/* Back to where it was. */
-void group_relink(struct groups *gs, struct group_entry *e, struct group_hand *h);
-/* No longer counted. */
-void group_settle(struct groups *gs, struct group_bucket *b, const struct group_hand *h);
-/* When it is cancelled for being parked too long; INT64_MAX: never. */
-int64_t group_cancel_at(const struct groups *gs, const struct group *g, int64_t since);
 
 #define GROUP_COUNT(b, field) ((b)->n.field++, (b)->group->n.field++)
 

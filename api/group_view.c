@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "api/group_admin.h"
-#include "api/group_priv.h"
+#include "api/group_park.h"
+#include "api/group_turn.h"
 
 /* The backstop leaves what is due for less than this to who has to do it. */
 #define SWEEP_GRACE CLOCK_S

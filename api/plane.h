@@ -11,7 +11,7 @@
 
 struct advisory;
 struct apiq;
-struct group_admin;
+struct catalog;
 struct groups;
 struct history;
 struct ledger;
@@ -19,6 +19,7 @@ struct parker;
 struct pool;
 struct settings;
 struct ticker;
+struct weights;
 
 #define PLANE_SERVER_JSON 320
 
@@ -31,7 +32,8 @@ struct api {
     struct ledger *ledger;                /* owned */
     struct groups *groups;                /* owned */
     struct parker *parker;                /* owned */
-    struct group_admin *admin;            /* owned */
+    struct catalog *catalog;              /* owned */
+    struct weights *weights;              /* owned */
     struct group_room rooms[APIQ_LEVELS]; /* the groups' */
     struct settings *settings;            /* owned */
     struct advisory *advisory;            /* owned */

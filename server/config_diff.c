@@ -7,6 +7,7 @@
 #include "server/base/mem.h"
 #include "server/conf/number.h"
 #include "server/config.h"
+#include "server/config_groups.h"
 #include "server/options.h"
 
 static bool
@@ -80,6 +81,8 @@ static const struct {
     {"server_metadata", same_metadata},
     {"authorization.users", same_users},
     {"accounts", same_accounts},
+    {"workload_groups", config_groups_equal},
+    {"api.account_weights", config_groups_equal_weights},
 };
 
 static bool

@@ -10,6 +10,7 @@
 #include "server/conf/number.h"
 #include "server/config.h"
 #include "server/config_blocks.h"
+#include "server/config_groups.h"
 #include "server/config_users.h"
 
 #define FIELD(x)    .field = offsetof(struct config, x)
@@ -251,8 +252,15 @@ const struct option options[] = {
     {.name = "api.max_pending_commits", .type = OPT_INT, .bits = LIVE,
      FIELD(api.max_pending_commits), .min = 1, .max = 10000000, .def = 10000,
      .doc = "Requests that may wait for the disk at a time"},
+    {.name = "api.cancel_after", .type = OPT_DURATION, .bits = LIVE, FIELD(api.cancel_after),
+     .max = 86400 * CLOCK_S,
+     .doc = "Time after which a request that a workload group has parked is cancelled; 0 for none"},
+    {.name = "api.account_weights", .type = OPT_BLOCK, .bits = LIVE, .parse = config_groups_weights,
+     .doc = "Block: turns in the queue by account, where others get 1: { A: 3 }"},
     {.name = "api.limits", .type = OPT_BOOL, FIELD(api.limits), .def = true,
      .doc = "False: no limits, deadlines and levels, for measurements"},
+    {.name = "workload_groups", .type = OPT_BLOCK, .bits = LIVE, .parse = config_groups_block,
+     .doc = "Block: workload groups by name, each { match, throttling, queue, cancel_after }"},
 
     /* --- what nats-server has and this server not yet --- */
     {.flags = "tls", .group = GROUP_TLS, .type = OPT_UNSUPPORTED, .bits = OPTION_BARE_FLAG,
