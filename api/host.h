@@ -37,7 +37,7 @@ struct api_message {
     size_t hdr_len;
     const char *data;
     size_t data_len;
-    int64_t now; /* monotonic ns */
+    int64_t now; /* monotonic ns: when it arrived; earlier than the call if it lay unread */
 };
 
 struct api_bytes {

@@ -119,7 +119,7 @@ admit(const struct apiq *q, struct apiq_item *it, int64_t now)
     if (conf->max_entries == 0 || it->bytes > conf->max_bytes) {
         return ST_FULL;
     }
-    it->pushed_ns = now;
+    it->pushed_ns = now - it->late_ns;
     return flow_due(it, conf) <= now ? ST_EXPIRED : ST_OK;
 }
 

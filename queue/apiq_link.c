@@ -140,7 +140,7 @@ apiq_link(struct apiq *q, struct apiq_item *it, int64_t now)
     if (get_owner(q, it) != ST_OK) {
         goto err_after_key;
     }
-    it->pushed_ns = now;
+    it->pushed_ns = now - it->late_ns;
     it->seq = ++q->seq;
     it->state = APIQ_WAITING;
     bool runnable = it->key == NULL || (!it->key->busy && list_is_empty(&it->key->waiting));
@@ -244,7 +244,7 @@ apiq_key_release(struct apiq *q, struct apiq_item *it)
 static int64_t
 time_ahead(const struct apiq_lv *lv, const struct apiq_flow *f, int64_t now)
 {
-    double n = (double)f->runnable * (double)lv->heavy.flows;
+    double n = (double)(f->runnable - f->n_stale) * (double)lv->heavy.flows;
     double all = (double)lv->runnable;
     double rate = lv->meter.ended >= TRUSTED_SAMPLES ? meter_rate(&lv->meter, now) : 0.0;
     return rate > 0.0 ? (int64_t)((n < all ? n : all) / rate * (double)CLOCK_S) : 0;

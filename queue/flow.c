@@ -4,8 +4,9 @@
 #include "server/base/assert.h"
 
 /* Both bound the work of one call; what they cut short is taken up by later ones. */
-#define WAKE_STEPS 32
-#define AGED_STEPS 256
+#define WAKE_STEPS  32
+#define AGED_STEPS  256
+#define STALE_STEPS 256
 
 static struct apiq_item *
 ready_item(struct list_node *n)
@@ -19,6 +20,7 @@ flow_init(struct apiq_flow *f)
     list_init(&f->all);
     list_init(&f->fresh);
     list_init(&f->woken);
+    list_init(&f->stale);
     f->aged = &f->fresh;
 }
 
@@ -37,14 +39,21 @@ flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable)
     }
 }
 
+static void
+leave_ready(struct apiq_flow *f, struct apiq_item *it)
+{
+    if (f->aged == &it->ready_node) {
+        f->aged = it->ready_node.prev;
+    }
+    f->n_stale -= it->ready == FLOW_STALE ? 1 : 0;
+    list_remove(&it->ready_node);
+}
+
 void
 flow_remove(struct apiq_flow *f, struct apiq_item *it)
 {
     if (it->ready != FLOW_BLOCKED) {
-        if (f->aged == &it->ready_node) {
-            f->aged = it->ready_node.prev;
-        }
-        list_remove(&it->ready_node);
+        leave_ready(f, it);
         f->runnable--;
         it->ready = FLOW_BLOCKED;
     }
@@ -137,10 +146,55 @@ patience(const struct apiq_item *it, const struct apiq_conf *conf)
     return age;
 }
 
+/* How long the client of an item without a deadline of its own is presumed to wait: adaptive_wait
+ * is meant to be half of that. INT64_MAX: nothing is presumed. */
+static int64_t
+presumed_patience(const struct apiq_item *it, const struct apiq_conf *conf)
+{
+    if (it->deadline_ns != 0 || conf->deadline_ns == 0 || conf->adaptive_wait_ns == 0 ||
+        conf->adaptive_wait_ns >= conf->deadline_ns / 2) {
+        return INT64_MAX;
+    }
+    return 2 * conf->adaptive_wait_ns;
+}
+
+static bool
+is_stale(const struct apiq_item *it, const struct flow_rule *rule)
+{
+    int64_t patience_ns = presumed_patience(it, rule->conf);
+    return patience_ns != INT64_MAX && rule->now - it->pushed_ns >= patience_ns;
+}
+
+static void
+make_stale(struct apiq_flow *f, struct apiq_item *it)
+{
+    leave_ready(f, it);
+    it->ready = FLOW_STALE;
+    f->n_stale++;
+    list_push_back(&f->stale, &it->ready_node);
+}
+
+/* Moves what has become stale at the old end of a list; each item is moved once in its life. */
+static void
+sort_out(struct apiq_flow *f, struct list_node *list, const struct flow_rule *rule)
+{
+    for (int i = 0; i < STALE_STEPS && !list_is_empty(list); i++) {
+        struct apiq_item *it = ready_item(list->next);
+        if (!is_stale(it, rule)) {
+            return;
+        }
+        make_stale(f, it);
+    }
+}
+
 void
 flow_judge(struct apiq_flow *f, const struct flow_rule *rule)
 {
-    if (rule->conf->order != APIQ_ADAPTIVE || f->runnable == 0) {
+    if (rule->conf->order == APIQ_ADAPTIVE) {
+        sort_out(f, &f->fresh, rule);
+        sort_out(f, &f->woken, rule);
+    }
+    if (rule->conf->order != APIQ_ADAPTIVE || f->runnable == f->n_stale) {
         f->newest_first = rule->conf->order == APIQ_LIFO;
         return;
     }
@@ -160,9 +214,7 @@ flow_judge(struct apiq_flow *f, const struct flow_rule *rule)
     }
 }
 
-/* True if enough time is left that the run will not have been in vain. Where the deadline is not
- * the item's own, nobody knows how long its client waits; adaptive_wait is meant to be half of
- * that. */
+/* True if enough time is left that the run will not have been in vain. */
 static bool
 has_time_left(const struct apiq_item *it, const struct flow_rule *rule)
 {
@@ -171,9 +223,9 @@ has_time_left(const struct apiq_item *it, const struct flow_rule *rule)
         return true;
     }
     int64_t span = due - it->pushed_ns;
-    if (it->deadline_ns == 0 && rule->conf->adaptive_wait_ns > 0 &&
-        rule->conf->adaptive_wait_ns < span / 2) {
-        span = 2 * rule->conf->adaptive_wait_ns;
+    int64_t presumed = presumed_patience(it, rule->conf);
+    if (presumed < span) {
+        span = presumed;
     }
     int64_t need = span / 4;
     if (rule->median_ns > need / 4) {
@@ -205,11 +257,31 @@ oldest_with_time(struct apiq_flow *f, const struct flow_rule *rule)
     return found;
 }
 
+/* Late ones (late_ns) are not in the order of their age, so a stale one may stand anywhere. */
+static struct apiq_item *
+newest_not_stale(struct apiq_flow *f, const struct flow_rule *rule)
+{
+    struct apiq_item *it = newest_runnable(f);
+    for (int i = 0; i < STALE_STEPS && rule->conf->order == APIQ_ADAPTIVE && is_stale(it, rule);
+         i++) {
+        make_stale(f, it);
+        if (f->n_stale == f->runnable) {
+            return ready_item(f->stale.prev);
+        }
+        it = newest_runnable(f);
+    }
+    return it;
+}
+
 struct apiq_item *
 flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged)
 {
     ASSERT(f->runnable > 0);
     *aged = false;
+    if (f->n_stale > 0 && (f->n_stale == f->runnable || rule->conf->order == APIQ_FIFO)) {
+        return rule->conf->order == APIQ_FIFO ? ready_item(f->stale.next)
+                                              : ready_item(f->stale.prev);
+    }
     if (!f->newest_first) {
         f->since_aged = 0;
         return oldest_runnable(f);
@@ -222,5 +294,5 @@ flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged)
             return it;
         }
     }
-    return newest_runnable(f);
+    return newest_not_stale(f, rule);
 }

@@ -13,6 +13,7 @@ enum flow_list {
     FLOW_BLOCKED, /* an earlier one of its order key waits or runs */
     FLOW_FRESH,   /* runnable since its push */
     FLOW_WOKEN,   /* runnable since an earlier one of its order key ended */
+    FLOW_STALE,   /* runnable, but its client has probably left */
 };
 
 /* Guarded by the queue's lock. Exists while anything of it waits. */
@@ -21,9 +22,11 @@ struct apiq_flow {
     struct list_node all;   /* by arrival: flow_node */
     struct list_node fresh; /* by arrival: ready_node */
     struct list_node woken; /* nearly by arrival (see flow_wake): ready_node */
+    struct list_node stale; /* by the time they became so: ready_node */
     size_t depth;
     size_t bytes;
-    size_t runnable; /* in fresh and woken */
+    size_t runnable; /* in fresh, woken and stale */
+    size_t n_stale;
     uint32_t weight;
     uint32_t turns; /* pulls left in its turn */
     bool newest_first;
@@ -54,7 +57,9 @@ void flow_remove(struct apiq_flow *f, struct apiq_item *it);
 /* A blocked item becomes runnable. */
 void flow_wake(struct apiq_flow *f, struct apiq_item *it);
 
-/* Sets newest_first by the discipline and the age of the oldest runnable item. */
+/* Sets newest_first by the discipline and the age of the oldest runnable item that is not stale.
+ * Under adaptive, an item without a deadline of its own that has waited twice adaptive_wait (what
+ * its client is presumed to wait) is stale: it goes when nothing else of the flow is runnable. */
 void flow_judge(struct apiq_flow *f, const struct flow_rule *rule);
 
 /* The runnable item that is next, and *aged: it was taken for its age. runnable > 0. */

@@ -38,6 +38,8 @@ struct apiq_item {
     uint64_t tag;       /* the caller's; lists and cancelling can ask for it (a group) */
     size_t bytes;       /* what it counts against the limit in bytes */
     int64_t arrived_ns; /* when its own deadline began; 0: at the push */
+    int64_t late_ns;    /* how long it lay unread before the push (after a standstill): counts as
+                           waiting */
     int64_t
         deadline_ns;   /* > 0: its own, from arrived_ns; 0: the level's, from the push; < 0: none */
     const char *label; /* borrowed: valid as long as the item; what it is (a subject), or NULL */
@@ -46,9 +48,10 @@ struct apiq_item {
     struct list_node link; /* the caller's, but in a list of fallen items */
 
     enum apiq_state state;
-    uint8_t ready;         /* which list of its flow `ready_node` is in; 0: none, it is blocked */
-    uint8_t due_class;     /* which list of its level `due_node` is in */
-    int64_t pushed_ns;     /* when it came in; the age of a waiting item counts from here */
+    uint8_t ready;     /* which list of its flow `ready_node` is in; 0: none, it is blocked */
+    uint8_t due_class; /* which list of its level `due_node` is in */
+    int64_t
+        pushed_ns; /* when it came in, less late_ns; the age of a waiting item counts from here */
     int64_t pulled_ns;     /* when it was pulled to be run */
     uint64_t seq;          /* order of arrival in the queue */
     struct apiq_flow *fl;  /* borrowed: lives while anything of it waits */

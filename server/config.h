@@ -63,7 +63,7 @@ struct config {
     enum config_write_timeout write_timeout;
     int64_t ping_interval, ping_max;
     int64_t max_closed_clients;
-    bool no_header_support, disable_sublist_cache, always_enable_nonce, no_fast_producer_stall;
+    bool no_header_support, disable_sublist_cache, no_fast_producer_stall;
 
     /* authorization */
     bool auth_required; /* any of: user, token, users */

@@ -63,7 +63,10 @@ begin_closing(struct lame_duck *d)
     const struct config *cfg = d->server->config;
     log_info("Closing existing clients");
     d->closing = true;
-    if (list_clients(d) != ST_OK || d->n == 0) {
+    if (list_clients(d) != ST_OK) {
+        log_error("Lame duck mode: the clients cannot be listed, all are closed at once");
+    }
+    if (d->n == 0) {
         return;
     }
     int64_t rest = cfg->lame_duck_duration - cfg->lame_duck_grace_period;
@@ -162,7 +165,7 @@ on_tell(struct loop *l, struct loop_msg *msg)
     if (c != NULL) {
         struct info *usual = l->info;
         l->info = m->info;
-        info_send(c, INFO_AGAIN);
+        info_send(c, false);
         l->info = usual;
     }
     info_unref(m->info);

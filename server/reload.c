@@ -63,7 +63,7 @@ static void
 announce(struct conn *c)
 {
     if (c->got_connect && c->client_proto >= 1) {
-        info_send(c, INFO_AGAIN);
+        info_send(c, false);
     }
 }
 

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <event2/thread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -238,7 +237,8 @@ begin_loops(struct server *s)
     return ST_OK;
 }
 
-/* The API plane closes here, while its answers still reach clients. */
+/* The API plane has been closed, its last answers are in the mailboxes: they still reach clients.
+ */
 static void
 end_loops(struct server *s)
 {

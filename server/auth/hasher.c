@@ -5,16 +5,16 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "queue/apiq.h"
 #include "server/auth/auth.h"
+#include "server/base/hash.h"
 #include "server/base/mem.h"
 
-enum { MAX_WAITING = 10000, MAX_THREADS = 8 };
+enum { MAX_THREADS = 8 };
 
 struct hasher {
+    struct apiq *q;       /* owned; has its own lock */
     pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t ready;
-    struct list_node jobs;
-    unsigned n_jobs;
     unsigned n_threads, want_threads;
     pthread_t threads[MAX_THREADS];
     bool stopping;
@@ -25,6 +25,10 @@ hasher_job_init(struct hasher_job *job, struct loop *l, uint64_t cid, const char
                 const char *given)
 {
     *job = (struct hasher_job){.loop = l, .cid = cid};
+    apiq_item_init(&job->item);
+    job->item.level = APIQ_NORMAL;
+    job->item.flow = hash_bytes(stored, strlen(stored));
+    job->item.deadline_ns = -1;
     job->stored = mem_strdup(stored);
     job->given = mem_strdup(given);
     if (job->stored == NULL || job->given == NULL) {
@@ -53,9 +57,11 @@ hasher_new(struct hasher **out, unsigned threads)
     if (h == NULL) {
         return ST_NOMEM;
     }
+    if (apiq_new(&h->q, &clock_real, 0) != ST_OK) {
+        mem_free(h);
+        return ST_NOMEM;
+    }
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->ready, NULL);
-    list_init(&h->jobs);
     h->want_threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
     *out = h;
     return ST_OK;
@@ -75,35 +81,37 @@ give_back(struct hasher_job *job)
     loop_post(job->loop, &job->msg);
 }
 
+static struct hasher_job *
+job_of(struct apiq_item *it)
+{
+    return LIST_ENTRY(it, struct hasher_job, item);
+}
+
 static void *
 run(void *arg)
 {
     struct hasher *h = arg;
-    pthread_mutex_lock(&h->lock);
-    while (!h->stopping) {
-        struct list_node *node = list_pop_front(&h->jobs);
-        if (node == NULL) {
-            pthread_cond_wait(&h->ready, &h->lock);
-            continue;
+    struct apiq_item *it;
+    enum status st;
+    while ((st = apiq_pull_wait(h->q, APIQ_LANE_ANY, NULL, &it)) != ST_CLOSED) {
+        struct hasher_job *job = job_of(it);
+        if (st == ST_OK) {
+            job->matches = auth_secret_matches(job->stored, job->given);
+            job->checked = true;
+            apiq_done(h->q, it);
         }
-        h->n_jobs--;
-        pthread_mutex_unlock(&h->lock);
-        struct hasher_job *job = LIST_ENTRY(node, struct hasher_job, node);
-        job->matches = auth_secret_matches(job->stored, job->given);
         give_back(job);
-        pthread_mutex_lock(&h->lock);
     }
-    pthread_mutex_unlock(&h->lock);
     return NULL;
 }
 
-enum status
-hasher_submit(struct hasher *h, struct hasher_job *job)
+static enum status
+start_thread(struct hasher *h)
 {
     enum status st = ST_OK;
     pthread_mutex_lock(&h->lock);
-    if (h->stopping || h->n_jobs >= MAX_WAITING) {
-        st = ST_FULL;
+    if (h->stopping) {
+        st = ST_CLOSED;
     } else if (h->n_threads < h->want_threads &&
                pthread_create(&h->threads[h->n_threads], NULL, run, h) == 0) {
         pthread_setname_np(h->threads[h->n_threads], "auth");
@@ -111,12 +119,23 @@ hasher_submit(struct hasher *h, struct hasher_job *job)
     } else if (h->n_threads == 0) {
         st = ST_LIMIT;
     }
-    if (st == ST_OK) {
-        list_push_back(&h->jobs, &job->node);
-        h->n_jobs++;
-        pthread_cond_signal(&h->ready);
-    }
     pthread_mutex_unlock(&h->lock);
+    return st;
+}
+
+enum status
+hasher_submit(struct hasher *h, struct hasher_job *job)
+{
+    struct list_node fallen;
+    list_init(&fallen);
+    enum status st = start_thread(h);
+    if (st == ST_OK) {
+        st = apiq_push(h->q, &job->item, &fallen);
+    }
+    struct apiq_item *it;
+    while ((it = apiq_fallen_pop(&fallen)) != NULL) {
+        give_back(job_of(it));
+    }
     return st;
 }
 
@@ -125,16 +144,12 @@ hasher_stop(struct hasher *h)
 {
     pthread_mutex_lock(&h->lock);
     h->stopping = true;
-    pthread_cond_broadcast(&h->ready);
     pthread_mutex_unlock(&h->lock);
+    apiq_close(h->q);
     for (unsigned i = 0; i < h->n_threads; i++) {
         pthread_join(h->threads[i], NULL);
     }
     h->n_threads = 0;
-    struct list_node *node;
-    while ((node = list_pop_front(&h->jobs)) != NULL) {
-        give_back(LIST_ENTRY(node, struct hasher_job, node));
-    }
 }
 
 void
@@ -143,7 +158,7 @@ hasher_free(struct hasher *h)
     if (h == NULL) {
         return;
     }
-    pthread_cond_destroy(&h->ready);
+    apiq_free(h->q);
     pthread_mutex_destroy(&h->lock);
     mem_free(h);
 }

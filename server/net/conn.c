@@ -117,7 +117,7 @@ conn_new(struct loop *l, int fd, uint64_t cid, bool refused)
     conn_io_init(c);
     loop_add(l, c);
     conn_log(c, LVL_DEBUG, "Client connection created");
-    info_send(c, INFO_FIRST);
+    info_send(c, false);
     if (c->closed) {
         return ST_OK;
     }

@@ -82,6 +82,7 @@ consume(struct conn *c, const char *buf, size_t len, struct block *backing)
     struct op op;
     size_t used;
     size_t want = 0;
+    size_t all = len;
     while (len > 0 && c->pause == 0) {
         if (!c->connected && !verbs_may_begin(c, buf[0])) {
             return;
@@ -92,6 +93,7 @@ consume(struct conn *c, const char *buf, size_t len, struct block *backing)
             break;
         }
         if (r == PARSE_OP) {
+            late_place(&c->loop->late, all - len + used, all);
             verbs_run(c, &op, backing);
             buf += used;
             len -= used;
@@ -178,6 +180,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
     (void)what;
     struct conn *c = arg;
     struct loop *l = c->loop;
+    late_read(l);
     if (c->big != NULL) {
         read_big(c);
         return;

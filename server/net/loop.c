@@ -105,6 +105,7 @@ make_events(struct loop *l)
     event_assign(&l->wake_ev, l->base, l->wake_fd, EV_READ | EV_PERSIST, on_wake, l);
     event_add(&l->wake_ev, NULL);
     event_assign(&l->stall_timer, l->base, -1, 0, stall_on_timer, l);
+    late_init(l);
     return ST_OK;
 }
 
@@ -213,6 +214,7 @@ end_of_turn(struct loop *l)
 static void
 turn(struct loop *l)
 {
+    late_wait(l);
     if (event_base_loop(l->base, EVLOOP_ONCE) < 0) {
         static struct log_limit limit;
         uint64_t held;
@@ -287,6 +289,7 @@ loop_free(struct loop *l)
     }
     event_del(&l->wake_ev);
     event_del(&l->stall_timer);
+    late_fini(l);
     close(l->wake_fd);
     event_base_free(l->base);
     free_tables(l);

@@ -13,6 +13,7 @@
 
 #include "server/base/list.h"
 #include "server/base/status.h"
+#include "server/net/late.h"
 #include "server/net/loop_stats.h"
 #include "server/net/outbuf.h"
 #include "server/route/sublist.h"
@@ -48,6 +49,7 @@ struct loop {
     struct list_node graveyard; /* closed, freed at the end of the turn */
     struct list_node lingering; /* what closed connections still have to be sent (linger.h) */
     struct event stall_timer;
+    struct late late;
     struct conn **by_id; /* owned: chained table by connection id */
     size_t n_by_id;
     struct outpool pool;

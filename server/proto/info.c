@@ -2,7 +2,6 @@
 #include "server/proto/info.h"
 
 #include <jansson.h>
-#include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "server/base/buf.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
-#include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
 #include "server/server.h"
@@ -98,20 +96,8 @@ put_account(struct buf *line, const struct account *a)
     }
 }
 
-/* As long as nats-server's. No client signs it for us: that needs keys, which are not configured.
- */
-static void
-put_nonce(struct buf *line)
-{
-    unsigned char raw[11];
-    char text[sodium_base64_ENCODED_LEN(sizeof raw, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
-    randombytes_buf(raw, sizeof raw);
-    sodium_bin2base64(text, sizeof text, raw, sizeof raw, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    buf_printf(line, ",\"nonce\":\"%s\"", text);
-}
-
 void
-info_send(struct conn *c, enum info_kind kind)
+info_send(struct conn *c, bool connect_info)
 {
     const struct info *i = c->loop->info;
     struct buf line;
@@ -120,10 +106,7 @@ info_send(struct conn *c, enum info_kind kind)
     buf_append(&line, i->head, i->head_len);
     buf_printf(&line, ",\"client_id\":%llu,\"client_ip\":\"%s\"", (unsigned long long)c->cid,
                c->host);
-    if (kind == INFO_FIRST && c->loop->cfg->always_enable_nonce) {
-        put_nonce(&line);
-    }
-    if (kind == INFO_ACCOUNT && c->account != NULL) {
+    if (connect_info && c->account != NULL) {
         buf_puts(&line, ",\"connect_info\":true");
         put_account(&line, c->account);
     }

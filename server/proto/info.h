@@ -24,10 +24,8 @@ struct info *info_ref(struct info *i);
 /* NULL is allowed. */
 void info_unref(struct info *i);
 
-/* The first one may carry a nonce; the one after the first PONG tells the account. */
-enum info_kind { INFO_FIRST, INFO_AGAIN, INFO_ACCOUNT };
-
-/* Queues "INFO {…}" for the connection, from its loop's snapshot. */
-void info_send(struct conn *c, enum info_kind kind);
+/* Queues "INFO {…}" for the connection, from its loop's snapshot. connect_info: the one after the
+ * first PONG, which tells the account. */
+void info_send(struct conn *c, bool connect_info);
 
 #endif

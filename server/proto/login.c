@@ -8,6 +8,7 @@
 #include "server/auth/auth.h"
 #include "server/auth/hasher.h"
 #include "server/auth/perms.h"
+#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
@@ -102,6 +103,9 @@ may_stand(const struct auth_user *user)
     return user != NULL && !user->no_standard;
 }
 
+/* An authentication timeout from which on it is none for the order of the checks. */
+#define LONG_WAIT (3600 * CLOCK_S)
+
 struct pending_login {
     struct hasher_job job;
     void (*done)(struct conn *c, bool ok);
@@ -129,9 +133,12 @@ on_hashed(struct loop *l, struct hasher_job *job)
 {
     struct pending_login *p = (struct pending_login *)(void *)job;
     struct conn *c = loop_find(l, job->cid);
-    if (c != NULL) {
+    if (c != NULL && job->checked) {
         finish_hashed(c, p);
         conn_resume(c, PAUSE_AUTH);
+    } else if (c != NULL) {
+        /* NB: not a violation: clients give up for good on that. */
+        verbs_auth_timeout(c);
     }
     auth_unref(p->auth);
     hasher_job_fini(job);
@@ -152,6 +159,8 @@ hash_later(struct conn *c, const struct auth_user *user, const char *stored, con
         return st;
     }
     p->job.done = on_hashed;
+    int64_t patience = c->loop->cfg->auth_timeout;
+    p->job.item.deadline_ns = patience > 0 && patience < LONG_WAIT ? patience : -1;
     p->done = done;
     p->user = user;
     p->auth = auth_ref(c->auth);
@@ -179,8 +188,8 @@ login_check(struct conn *c, const struct auth_creds *creds, void (*done)(struct 
     bool found = auth_find(c->auth, creds, &user, &stored, &given) && may_stand(user);
     if (found && stored != NULL && auth_is_bcrypt(stored)) {
         if (hash_later(c, user, stored, given, done) != ST_OK) {
-            conn_log(c, LVL_WARN, "cannot check the password now: too many are being checked");
-            done(c, false);
+            conn_log(c, LVL_WARN, "cannot check the password now");
+            verbs_auth_timeout(c);
         }
         return;
     }

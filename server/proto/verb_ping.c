@@ -17,7 +17,7 @@ verb_ping(struct conn *c)
     if (c->got_connect && !c->first_pong && !c->closed) {
         c->first_pong = true;
         if (c->client_proto >= 1) {
-            info_send(c, INFO_ACCOUNT);
+            info_send(c, true);
         }
     }
 }

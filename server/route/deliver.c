@@ -221,7 +221,8 @@ to_api(const struct inbound *in, const struct sub *s)
                             .hdr_len = in->hdr_len,
                             .data = in->data + in->hdr_len,
                             .data_len = in->size - in->hdr_len,
-                            .now = clock_mono_ns()};
+                            .now = c != NULL && in->loop->late.arrived != 0 ? in->loop->late.arrived
+                                                                            : clock_mono_ns()};
     api_receive(server_api(in->loop->server), s->endpoint, &m);
     if (subject != small) {
         mem_free(subject);

@@ -137,7 +137,7 @@ skip_line(int fd)
 }
 
 int
-srv_client_on(struct srv *v, uint32_t loop)
+srv_client_raw(struct srv *v, uint32_t loop)
 {
     struct server *s = v->server;
     int pair[2];
@@ -149,8 +149,15 @@ srv_client_on(struct srv *v, uint32_t loop)
     assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     assert_int_equal(evutil_make_socket_nonblocking(pair[1]), 0);
     accept_client(s, pair[1]);
-    skip_line(pair[0]);
     return pair[0];
+}
+
+int
+srv_client_on(struct srv *v, uint32_t loop)
+{
+    int fd = srv_client_raw(v, loop);
+    skip_line(fd);
+    return fd;
 }
 
 int

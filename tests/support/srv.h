@@ -25,6 +25,8 @@ void srv_free(struct srv *v);
 /* A client, the end of a blocking socket; its INFO has been read. On that loop, or any. */
 int srv_client_on(struct srv *v, uint32_t loop);
 int srv_client(struct srv *v);
+/* The same, with its INFO still to be read. */
+int srv_client_raw(struct srv *v, uint32_t loop);
 /* The same, which has sent CONNECT with these options, e.g. "\"verbose\":false", and is served. */
 int srv_login(struct srv *v, uint32_t loop, const char *options);
 /* The id of the last client. */

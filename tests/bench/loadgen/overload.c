@@ -83,7 +83,10 @@ on_done(struct overload *v, const struct attempt *a, int64_t now)
 {
     struct call *c = &v->call[a->call];
 
+    bool offered = now < v->send_end;
+
     v->runs++;
+    v->offered_runs += offered;
     if (now - a->from > v->oldest_served) {
         v->oldest_served = now - a->from;
     }
@@ -93,7 +96,7 @@ on_done(struct overload *v, const struct attempt *a, int64_t now)
         end_call(v, c, CALL_OK);
         return;
     }
-    v->late_runs++;
+    v->late_runs += offered;
     if (c->outcome == CALL_TIMEOUT) {
         c->outcome = CALL_LATE;
     }

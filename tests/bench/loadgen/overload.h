@@ -59,7 +59,9 @@ struct overload {
     uint64_t open;    /* attempts without an answer */
     uint64_t waiting; /* calls that may still change: open, or with a retry to come */
     uint64_t runs;    /* replies without error: the handler ran */
-    uint64_t late_runs;
+    uint64_t
+        offered_runs;   /* of these, while load was offered: after it, idle workers waste nothing */
+    uint64_t late_runs; /* of those, the ones whose client had given up */
     uint64_t answers[ANSWER_COUNT]; /* of attempts, late ones too */
     uint64_t duplicates;            /* a second reply for one attempt */
     struct hist ok;                 /* from due to success */

@@ -140,7 +140,7 @@ report_attempts(const struct overload *v)
 {
     json_t *out = v->b->out;
     json_t *answers = json_object();
-    double runs = (double)v->runs;
+    double runs = (double)v->offered_runs;
 
     for (int a = 0; a < ANSWER_COUNT; a++) {
         json_object_set_new(answers, answer_name((enum answer)a),
@@ -150,7 +150,8 @@ report_attempts(const struct overload *v)
     json_object_set_new(out, "unanswered_attempts", json_integer((json_int_t)v->open));
     json_object_set_new(out, "duplicates", json_integer((json_int_t)v->duplicates));
     json_object_set_new(out, "runs", json_integer((json_int_t)v->runs));
-    json_object_set_new(out, "wasted", json_real(v->runs == 0 ? 0 : (double)v->late_runs / runs));
+    json_object_set_new(out, "wasted",
+                        json_real(v->offered_runs == 0 ? 0 : (double)v->late_runs / runs));
     json_object_set_new(out, "oldest_served_s", json_real(real_s(v->oldest_served)));
     json_object_set_new(out, "latency", hist_json(&v->ok));
     json_object_set_new(out, "told_after", hist_json(&v->told));

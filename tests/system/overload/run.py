@@ -330,6 +330,20 @@ def test_it_recovers_from_a_pause(plane):
     check_books(plane, [load, fresh])
 
 
+def test_what_lay_unread_over_a_pause_has_waited(plane):
+    """Requests that came while the process did not run count from then: most of these are past their deadline of 1 s
+    when they are read, though workers are free, and the last ones are not."""
+    load = plane.load("a")
+    plane.server.signal("STOP")
+    load.send(40, 0, b"Nats-Request-Timeout: 1s")
+    threading.Event().wait(3)
+    plane.server.signal("CONT")
+    load.wait_all()
+    expect(load.kinds[408] >= 20 and load.kinds["ok"] >= 4, load.kinds)
+    expect(min(load.served) > 15, load.served)
+    check_books(plane, [load])
+
+
 def test_waiting_requests_are_told_when_the_server_stops(plane):
     load = plane.load("a")
     load.send(2, 200000)

@@ -152,6 +152,92 @@ test_adaptive_turns_at_once_when_the_backlog_takes_too_long(void **state)
 }
 
 static void
+test_adaptive_serves_a_stale_item_when_nothing_else_waits(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, 5 * CLOCK_S);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    kit_advance(&k, CLOCK_S);
+    /* 1 and 2 have waited twice adaptive_wait: they are behind all others, and no reason to turn.
+     */
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 3);
+    assert_false(kit_stats(&k, APIQ_NORMAL).newest_first);
+    assert_int_equal(kit_serve(&k), 4);
+    assert_int_equal(kit_serve(&k), 2);
+    assert_int_equal(kit_serve(&k), 1);
+    assert_int_equal(kit_serve(&k), 0);
+    kit_check_sums(&k);
+    kit_close(&k);
+}
+
+static void
+test_adaptive_presumes_nothing_where_the_deadline_is_the_items_own(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, 5 * CLOCK_S);
+    struct apiq_item *own = kit_item(&k);
+    own->deadline_ns = 10 * CLOCK_S;
+    (void)kit_push(&k, own);
+    kit_advance(&k, 2 * CLOCK_S);
+    (void)kit_add(&k);
+    kit_advance(&k, 499 * CLOCK_MS);
+    (void)kit_add(&k);
+    /* The own deadline's owner waits: it counts as the oldest, so newest first is in force. */
+    assert_int_equal(kit_serve(&k), 3);
+    assert_int_equal(kit_serve(&k), 2);
+    assert_int_equal(kit_serve(&k), 1);
+    kit_close(&k);
+}
+
+static void
+test_fifo_serves_what_adaptive_had_put_aside_first(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct apiq_conf conf;
+    open_adaptive(&k, 5 * CLOCK_S);
+    (void)kit_add(&k);
+    kit_advance(&k, CLOCK_S);
+    (void)kit_add(&k);
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 2);
+    kit_get(&k, &conf);
+    conf.order = APIQ_FIFO;
+    kit_set(&k, &conf);
+    assert_int_equal(kit_serve(&k), 1);
+    assert_int_equal(kit_serve(&k), 3);
+    kit_close(&k);
+}
+
+static void
+test_late_items_count_as_having_waited(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, 5 * CLOCK_S);
+    kit_advance(&k, 10 * CLOCK_S);
+    int64_t unread[] = {3 * CLOCK_S, 600 * CLOCK_MS, 4 * CLOCK_S, 100 * CLOCK_MS};
+    for (size_t i = 0; i < 4; i++) {
+        struct apiq_item *it = kit_item(&k);
+        it->late_ns = unread[i];
+        (void)kit_push(&k, it);
+    }
+    /* 2 has waited longer than adaptive_wait: newest first; 1 and 3 are stale. */
+    assert_int_equal(kit_stats(&k, APIQ_NORMAL).oldest_age_ns, 3 * CLOCK_S);
+    assert_int_equal(kit_serve(&k), 4);
+    assert_int_equal(kit_serve(&k), 2);
+    kit_advance(&k, CLOCK_S);
+    assert_int_equal(kit_expired(&k), 3);
+    assert_int_equal(kit_serve(&k), 1);
+    kit_close(&k);
+}
+
+static void
 test_aged_share_takes_the_oldest_that_has_time_left(void **state)
 {
     (void)state;
@@ -352,6 +438,10 @@ main(void)
         cmocka_unit_test(test_adaptive_turns_for_the_flow_that_is_late_alone),
         cmocka_unit_test(test_adaptive_does_not_turn_for_a_blocked_item),
         cmocka_unit_test(test_adaptive_turns_at_once_when_the_backlog_takes_too_long),
+        cmocka_unit_test(test_adaptive_serves_a_stale_item_when_nothing_else_waits),
+        cmocka_unit_test(test_adaptive_presumes_nothing_where_the_deadline_is_the_items_own),
+        cmocka_unit_test(test_fifo_serves_what_adaptive_had_put_aside_first),
+        cmocka_unit_test(test_late_items_count_as_having_waited),
         cmocka_unit_test(test_aged_share_takes_the_oldest_that_has_time_left),
         cmocka_unit_test(test_aged_share_leaves_time_for_four_median_services),
         cmocka_unit_test(test_aged_share_bounds_the_wait_of_items_without_a_deadline),

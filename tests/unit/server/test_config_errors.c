@@ -102,12 +102,12 @@ test_config_of_the_api_is_refused_by_name_with_what_is_allowed(void **state)
     (void)state;
     static const struct bad cases[] = {
         {"api { workers: 300 }", "a.conf:1:6: workers: 300 is out of range, allowed is 0 to 256"},
-        {"api { request_queue_limit: 0 }",
-         "a.conf:1:6: request_queue_limit: 0 is out of range, allowed is 1 to 10000000"},
+        {"api { request_queue_limit: -1 }",
+         "a.conf:1:6: request_queue_limit: -1 is out of range, allowed is 0 to 100000000"},
         {"api { adaptive_age: 2 }",
          "a.conf:1:6: adaptive_age: 2 is out of range, allowed is 0.01 to 1"},
-        {"api { adaptive_wait: \"0s\" }",
-         "a.conf:1:6: adaptive_wait is out of range, allowed is 1ms to 1h0m0s"},
+        {"api { adaptive_wait: \"25h\" }",
+         "a.conf:1:6: adaptive_wait is out of range, allowed is 0s to 24h0m0s"},
         {"api { discipline: random }",
          "a.conf:1:6: discipline must be 'fifo', 'lifo' or 'adaptive'"},
         {"api { limits: 1 }", "a.conf:1:6: interface conversion: interface {} is int64, not bool"},

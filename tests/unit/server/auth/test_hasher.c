@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "server/auth/hasher.h"
+#include "server/base/clock.h"
 #include "server/base/mem.h"
 #include "tests/support/conffile.h"
 #include "tests/support/oom.h"
@@ -15,18 +16,25 @@
 /* Of "secret", at the lowest cost. */
 #define BCRYPT "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 
+/* Of something else, at a cost of milliseconds. */
+#define SLOW "$2b$08$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+
 struct outcome {
     struct hasher_job job;
     sem_t done;
-    bool on_loop, matched;
+    bool on_loop, checked, matched;
+    int before; /* jobs that were done before this one */
 };
+static int n_done; /* the loop's, as long as jobs are out */
 
 static void
 on_done(struct loop *l, struct hasher_job *job)
 {
     struct outcome *o = LIST_ENTRY(job, struct outcome, job);
     o->on_loop = loop_is_own(l) && l == job->loop;
+    o->checked = job->checked;
     o->matched = job->matches;
+    o->before = n_done++;
     sem_post(&o->done);
 }
 
@@ -86,12 +94,65 @@ test_hasher_that_stops_gives_back_what_waits_and_takes_no_more(void **state)
         assert_true(o[i].on_loop);
         assert_false(o[i].matched);
     }
+    assert_false(o[N - 1].checked);
     begin(&o[0], &v, BCRYPT, "secret");
-    assert_int_equal(hasher_submit(h, &o[0].job), ST_FULL);
+    assert_int_equal(hasher_submit(h, &o[0].job), ST_CLOSED);
     hasher_job_fini(&o[0].job);
     sem_destroy(&o[0].done);
     hasher_free(h);
     hasher_free(NULL);
+    srv_stop(&v);
+}
+
+static void
+test_hasher_does_not_check_for_who_has_waited_too_long(void **state)
+{
+    (void)state;
+    struct srv v;
+    struct outcome late;
+    struct outcome patient;
+    srv_start(&v, "", 1);
+    begin(&late, &v, BCRYPT, "secret");
+    late.job.item.deadline_ns = 1;
+    assert_int_equal(hasher_submit(v.server->hasher, &late.job), ST_OK);
+    begin(&patient, &v, BCRYPT, "secret");
+    patient.job.item.deadline_ns = 3600 * CLOCK_S;
+    assert_int_equal(hasher_submit(v.server->hasher, &patient.job), ST_OK);
+    end(&late);
+    end(&patient);
+    assert_false(late.checked);
+    assert_false(late.matched);
+    assert_true(patient.checked);
+    assert_true(patient.matched);
+    srv_stop(&v);
+}
+
+static void
+test_hasher_guesses_at_one_password_hold_up_no_other(void **state)
+{
+    (void)state;
+    struct srv v;
+    enum { N = 60 };
+    static struct outcome guess[N];
+    struct outcome other;
+    struct hasher *h;
+    srv_start(&v, "", 1);
+    assert_int_equal(hasher_new(&h, 1), ST_OK);
+    n_done = 0;
+    for (int i = 0; i < N; i++) {
+        begin(&guess[i], &v, SLOW, "guess");
+        assert_int_equal(hasher_submit(h, &guess[i].job), ST_OK);
+    }
+    begin(&other, &v, BCRYPT, "secret");
+    assert_int_equal(hasher_submit(h, &other.job), ST_OK);
+    end(&other);
+    assert_true(other.matched);
+    assert_true(other.before < N / 2);
+    for (int i = 0; i < N; i++) {
+        end(&guess[i]);
+    }
+    hasher_stop(h);
+    hasher_free(h);
     srv_stop(&v);
 }
 
@@ -170,6 +231,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hasher_answers_each_job_on_its_loop),
         cmocka_unit_test(test_hasher_that_stops_gives_back_what_waits_and_takes_no_more),
+        cmocka_unit_test(test_hasher_does_not_check_for_who_has_waited_too_long),
+        cmocka_unit_test(test_hasher_guesses_at_one_password_hold_up_no_other),
         cmocka_unit_test(test_hasher_lets_a_client_in_by_its_hashed_password_only),
         cmocka_unit_test(test_hasher_keeps_what_follows_connect),
         cmocka_unit_test(test_hasher_that_cannot_be_made_leaves_nothing),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/cmk.h"
 
+#include <event2/event.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,23 @@ test_conn_past_its_write_deadline_is_closed(void **state)
     srv_stop(&v);
 }
 
+struct missed {
+    uint64_t cid;
+    int64_t took;
+};
+
+/* As libevent does when the deadline passes. */
+static void
+miss_deadline(struct loop *l, void *arg)
+{
+    const struct missed *m = arg;
+    struct conn *c = loop_find(l, m->cid);
+    assert_non_null(c);
+    assert_true(c->write_armed);
+    c->batch_wrote = m->took;
+    event_active(&c->ev_write, EV_TIMEOUT, 0);
+}
+
 static bool
 is_slow(struct loop *l, void *arg)
 {
@@ -270,26 +288,43 @@ has_recovered(struct loop *l, void *arg)
     return c != NULL && !c->is_slow && c->out.pending == 0;
 }
 
-/* It takes a little of what waits before the deadline, which is not enough, and the rest after. */
 static void
-test_conn_that_takes_a_little_is_kept_with_write_timeout_retry(void **state)
+test_conn_that_took_a_little_is_kept_with_write_timeout_retry(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "write_deadline: \"1s\"\nwrite_timeout: retry", 1);
+    srv_start(&v, "write_deadline: \"60s\"\nwrite_timeout: retry", 1);
     int from = srv_login(&v, 0, "");
     int to = srv_login(&v, 0, "");
-    uint64_t cid = srv_last_cid(&v);
+    struct missed m = {.cid = srv_last_cid(&v), .took = 1};
     srv_say(to, "SUB slow 1\r\n");
     srv_sync(to);
-    publish_until_it_waits(&v, from, cid);
-    srv_skip(to, WHOLE / 2);
-    srv_until(&v, 0, is_slow, &cid);
-    srv_skip(to, WHOLE - WHOLE / 2);
-    srv_until(&v, 0, has_recovered, &cid);
+    publish_until_it_waits(&v, from, m.cid);
+    srv_run(&v, 0, miss_deadline, &m);
+    srv_until(&v, 0, is_slow, &m.cid);
+    srv_skip(to, WHOLE);
+    srv_until(&v, 0, has_recovered, &m.cid);
     srv_sync(to);
     close(from);
     close(to);
+    srv_stop(&v);
+}
+
+static void
+test_conn_that_took_nothing_is_closed_even_with_write_timeout_retry(void **state)
+{
+    (void)state;
+    struct srv v;
+    srv_start(&v, "write_deadline: \"60s\"\nwrite_timeout: retry", 1);
+    int from = srv_login(&v, 0, "");
+    int to = srv_login(&v, 0, "");
+    struct missed m = {.cid = srv_last_cid(&v), .took = 0};
+    srv_say(to, "SUB slow 1\r\n");
+    srv_sync(to);
+    publish_until_it_waits(&v, from, m.cid);
+    srv_run(&v, 0, miss_deadline, &m);
+    assert_true(read_to_the_end(to) < WHOLE);
+    close(from);
     srv_stop(&v);
 }
 
@@ -323,7 +358,8 @@ main(void)
         cmocka_unit_test(test_conn_is_still_sent_what_waits_when_the_server_stops),
         cmocka_unit_test(test_conn_that_never_reads_does_not_hold_up_the_stop),
         cmocka_unit_test(test_conn_past_its_write_deadline_is_closed),
-        cmocka_unit_test(test_conn_that_takes_a_little_is_kept_with_write_timeout_retry),
+        cmocka_unit_test(test_conn_that_took_a_little_is_kept_with_write_timeout_retry),
+        cmocka_unit_test(test_conn_that_took_nothing_is_closed_even_with_write_timeout_retry),
         cmocka_unit_test(test_conn_over_max_pending_is_closed_as_slow),
     };
     return cmocka_run_group_tests(tests, conffile_setup, conffile_teardown);

@@ -343,8 +343,9 @@ test_sublist_readers_see_what_stays_while_others_change(void **state)
     atomic_store(&sh.stop, true);
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
-        drop(sh.list, stay[i]);
     }
+    drop(sh.list, stay[0]);
+    drop(sh.list, stay[1]);
     sublist_free(sh.list);
 }
 
