@@ -87,14 +87,14 @@ test_config_groups_wrong_ones_are_refused_with_their_place(void **state)
         {G(" cancel_after: \"x\""), AT("invalid value for cancel_after: must be a time as "
                                        "\"500ms\" or \"5s\", at most a day")},
         {"workload_groups { \"a b\" { } }",
-         "a.conf:1:18: invalid name of a workload group: must be 1 to 64 letters, digits, '-' and "
+         "a.conf:1:19: invalid name of a workload group: must be 1 to 64 letters, digits, '-' and "
          "'_'"},
         {"workload_groups { g { queue { size: 1 } } }",
          "a.conf:1:18: workload group \"g\": throttling.limit is missing: without it nothing is "
          "ever "
          "parked"},
         {"workload_groups {\n g { }\n g { }\n}",
-         "a.conf:3:1: two workload groups of the name \"g\""},
+         "a.conf:3:2: two workload groups of the name \"g\""},
         {"api { account_weights { A: 0 } }",
          "a.conf:1:24: account_weights: the weight of \"A\" must be a number from 1 to 1000"},
     };
