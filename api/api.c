@@ -5,16 +5,20 @@
 #include <string.h>
 
 #include "api/advisory.h"
+#include "api/catalog.h"
 #include "api/dispatch.h"
 #include "api/endpoints.h"
 #include "api/gates.h"
+#include "api/group_admin.h"
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/ledger.h"
+#include "api/parker.h"
 #include "api/plane.h"
 #include "api/reply.h"
 #include "api/settings.h"
 #include "api/ticker.h"
+#include "api/weights.h"
 #include "queue/apiq.h"
 #include "server/base/mem.h"
 
@@ -93,16 +97,20 @@ make_server_json(struct api *a)
 static enum status
 start(struct api *a, const struct api_opts *opts)
 {
-    if (opts->workers > 0) {
+    bool threads = opts->workers > 0;
+    enum status st = parker_new(&a->parker, a, threads);
+    if (st == ST_OK && threads) {
         struct pool_ops ops = dispatch_pool_ops(a);
-        enum status st = pool_new(&a->pool, a->queue, (unsigned)opts->workers, &ops);
-        if (st != ST_OK) {
-            return st;
-        }
+        st = pool_new(&a->pool, a->queue, (unsigned)opts->workers, &ops);
     }
-    enum status st = ticker_new(&a->ticker, a, opts->workers > 0);
+    if (st == ST_OK) {
+        st = ticker_new(&a->ticker, a, threads);
+    }
     if (st != ST_OK) {
         pool_free(a->pool);
+        parker_free(a->parker);
+        a->parker = NULL;
+        a->pool = NULL;
     }
     return st;
 }
@@ -155,12 +163,30 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = gates_new(&a->gates, host, clock, opts->workers > 0)) != ST_OK) {
         goto err_after_queue;
     }
-    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+    for (unsigned i = 0; i < APIQ_LEVELS; i++) {
+        group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i);
+    }
+    if ((st = groups_new(&a->groups, clock)) != ST_OK) {
         goto err_after_gates;
+    }
+    if ((st = catalog_new(&a->catalog, a->groups)) != ST_OK) {
+        goto err_after_groups;
+    }
+    if ((st = weights_new(&a->weights)) != ST_OK) {
+        goto err_after_catalog;
+    }
+    if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
+        goto err_after_weights;
     }
     *out = a;
     return ST_OK;
 
+err_after_weights:
+    weights_free(a->weights);
+err_after_catalog:
+    catalog_free(a->catalog);
+err_after_groups:
+    groups_free(a->groups);
 err_after_gates:
     gates_free(a->gates);
 err_after_queue:
@@ -187,6 +213,7 @@ api_close(struct api *a)
         return;
     }
     gates_close(a->gates);
+    groups_close(a->groups);
     if (a->pool != NULL) {
         pool_stop(a->pool);
     } else {
@@ -209,6 +236,10 @@ api_free(struct api *a)
     api_close(a);
     pool_free(a->pool);
     gates_free(a->gates);
+    parker_free(a->parker);
+    weights_free(a->weights);
+    catalog_free(a->catalog);
+    groups_free(a->groups);
     apiq_free(a->queue);
     history_free(a->history);
     advisory_free(a->advisory);
@@ -222,6 +253,22 @@ enum status
 api_update(struct api *a, const struct api_opts *opts)
 {
     return configure(a, opts);
+}
+
+enum status
+api_set_tenants(struct api *a, const struct api_tenants *t)
+{
+    enum status st = weights_set(a->weights, t->weights, t->n_weights);
+    if (st == ST_OK) {
+        st = catalog_configure(a->catalog, t->groups, t->n_groups);
+    }
+    if (st == ST_OK) {
+        groups_set_cancel_after(a->groups, t->cancel_after);
+        st = catalog_open(a->catalog, t->store_dir);
+    }
+    dispatch_pump(a, 0);
+    parker_at(a->parker, 0);
+    return st;
 }
 
 size_t
@@ -242,8 +289,12 @@ api_conn_closed(struct api *a, uint64_t cid)
 {
     struct list_node gone;
     list_init(&gone);
+    /* NB: first the parked, which go to the queue; not the other way round. */
+    (void)groups_cancel_owner(a->groups, cid);
     if (apiq_cancel_owner(a->queue, cid, &gone) > 0) {
         (void)dispatch_fallen(a, &gone, END_DISCONNECT);
+    } else {
+        dispatch_pump(a, 0);
     }
     gates_conn_closed(a->gates, cid);
 }

@@ -15,7 +15,8 @@
 #include "server/base/status.h"
 
 struct api;
-struct gates;        /* api/gates.h: gates in front of user services */
+struct gates; /* api/gates.h: gates in front of user services */
+struct group_conf;
 struct api_endpoint; /* api/endpoint.h: one const struct per endpoint, one file each */
 
 enum api_discipline { API_FIFO, API_LIFO, API_ADAPTIVE };
@@ -47,6 +48,23 @@ void api_free(struct api *a);
  * that $WLM.API.QUEUE.UPDATE changed are overwritten. */
 enum status api_update(struct api *a, const struct api_opts *opts) MUST_CHECK;
 
+/* Who gets how much. All is copied. */
+struct api_weight {
+    const char *account;
+    int64_t weight; /* turns in the queue where others get one; > 0 */
+};
+struct api_tenants {
+    const struct group_conf *groups; /* workload groups of the configuration, in their order */
+    size_t n_groups;
+    int64_t cancel_after; /* ns; for groups without one of their own; 0: none */
+    const struct api_weight *weights;
+    size_t n_weights;
+    const char *store_dir; /* of groups made over the API, read once; NULL: they are not kept */
+};
+/* At the start and at each reload, with requests waiting: takes effect at once. ST_NOMEM, ST_FULL:
+ * more than GROUPS_MAX groups; the old ones stay. */
+enum status api_set_tenants(struct api *a, const struct api_tenants *t) MUST_CHECK;
+
 /* The subjects that the plane serves: the server puts one service subscription into its subject
  * tries for each: in the system account where system_only, in all others where users_only, else in
  * every account. A message that matches several of them is received once for each. */
@@ -77,6 +95,9 @@ json_t *api_apiz(struct api *a);
 /* The plane's metrics in the Prometheus text format (mem_free by the caller). NULL without
  * memory. Any thread. */
 char *api_metrics(struct api *a);
+
+/* The workload groups: settings, counters, busiest buckets (/wlmz). As api_apiz. */
+json_t *api_wlmz(struct api *a);
 
 /* The rows of /ipqueuesz (name → {pending, in_progress}). New reference, or NULL. */
 json_t *api_ipqueues(struct api *a);

@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/gates.h"
+#include "api/group_json.h"
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/ledger.h"
@@ -130,6 +131,7 @@ api_apiz(struct api *a)
     jobj_put(&o, "limits", settings_json(&v));
     jobj_put(&o, "levels", views_levels(a));
     jobj_put(&o, "gates", gates_json(a->gates));
+    jobj_put(&o, "workload_groups", group_json_brief(a));
     jobj_put(&o, "history", views_history(a));
     return o;
 }

@@ -11,16 +11,21 @@
 
 #include "api/advisory.h"
 #include "api/endpoint.h"
+#include "api/group.h"
 #include "api/header.h"
+#include "api/parker.h"
 #include "api/plane.h"
 #include "api/reply.h"
 #include "api/request.h"
 #include "api/settings.h"
+#include "api/weights.h"
 #include "queue/apiq_view.h"
 #include "server/base/assert.h"
 
 /* Whether the reply still has a reader is not worth a look-up where the request hardly waited. */
 #define WATCH_WAIT CLOCK_MS
+/* How many one thread lets in before it goes on with its own work. */
+#define DRAIN_ROUND 64u
 
 static bool
 is_system_family(const struct api_endpoint *ep)
@@ -38,53 +43,97 @@ level_of(const struct api *a, const struct api_endpoint *ep, const struct api_or
     return lift ? APIQ_OPERATOR : ep->level;
 }
 
+/* Who is refused, and what for. */
+struct told {
+    const struct api_origin *to;
+    const char *reply;
+    const struct api_endpoint *ep;
+    enum apiq_level level;
+    int64_t drain; /* how long the backlog takes that stood in its way; 0: the queue's */
+};
+
 /* Tells the sender; nothing where it left no reply subject. */
 static void
-refuse(struct api *a, const struct api_origin *to, const char *reply, const struct api_endpoint *ep,
-       enum apiq_level level, enum ledger_end e)
+refuse(struct api *a, const struct told *t, enum ledger_end e)
 {
     if (e == END_EVICTED || e == END_LIMIT) {
         advisory_dropped(a->advisory, 1);
     }
-    if (*reply == '\0' || !reply_is_told(e)) {
+    if (*t->reply == '\0' || !reply_is_told(e)) {
         return;
     }
     struct refusal text;
-    reply_refusal(&text, e, is_system_family(ep) ? a->server : NULL, ep->type,
-                  reply_retry_ns(apiq_drain_ns(a->queue, level)));
+    int64_t drain = t->drain > 0 ? t->drain : apiq_drain_ns(a->queue, t->level);
+    reply_refusal(&text, e, is_system_family(t->ep) ? a->server : NULL, t->ep->type,
+                  reply_retry_ns(drain));
     struct api_bytes body = {text.hdr[0] == '\0' ? NULL : text.hdr, strlen(text.hdr), text.body,
                              strlen(text.body)};
-    a->host->publish(a->host->ctx, to->account, to->loop, reply, NULL, &body);
+    a->host->publish(a->host->ctx, t->to->account, t->to->loop, t->reply, NULL, &body);
 }
 
 static void
 refuse_message(struct api *a, const struct api_endpoint *ep, const struct api_message *m,
-               enum ledger_end e)
+               enum ledger_end e, int64_t drain)
 {
     enum apiq_level level = level_of(a, ep, &m->origin);
     ledger_refused(a->ledger, &m->origin, ep, level, e, m->now);
-    refuse(a, &m->origin, m->reply, ep, level, e);
+    refuse(a, &(struct told){&m->origin, m->reply, ep, level, drain}, e);
+}
+
+/* The request is over: its memory goes, its permit is free for the next (dispatch_pump). */
+static void
+let_go(struct api *a, struct api_request *r)
+{
+    struct group_bucket *permit = r->group.permit;
+    request_free(r);
+    if (permit != NULL) {
+        groups_leave(a->groups, permit);
+    }
 }
 
 /* Ends a request that did not run. */
 static void
-end_unrun(struct api *a, struct api_request *r, enum ledger_end e)
+end_unrun(struct api *a, struct api_request *r, enum ledger_end e, int64_t drain)
 {
     ledger_end(a->ledger, &r->ticket, e);
-    refuse(a, &r->origin, r->reply, r->ep, r->item.level, e);
-    request_free(r);
+    refuse(a, &(struct told){&r->origin, r->reply, r->ep, r->item.level, drain}, e);
+    let_go(a, r);
+}
+
+static size_t
+end_fallen(struct api *a, struct list_node *fallen, enum ledger_end why)
+{
+    size_t n = 0;
+    struct apiq_item *it;
+    while ((it = apiq_fallen_pop(fallen)) != NULL) {
+        end_unrun(a, request_of(it), why, 0);
+        n++;
+    }
+    return n;
 }
 
 size_t
 dispatch_fallen(struct api *a, struct list_node *fallen, enum ledger_end why)
 {
-    size_t n = 0;
-    struct apiq_item *it;
-    while ((it = apiq_fallen_pop(fallen)) != NULL) {
-        end_unrun(a, request_of(it), why);
-        n++;
-    }
+    size_t n = end_fallen(a, fallen, why);
+    dispatch_pump(a, DISPATCH_ALL_LEVELS);
     return n;
+}
+
+void
+dispatch_pump(struct api *a, unsigned levels)
+{
+    if (!groups_any(a->groups)) {
+        return;
+    }
+    for (unsigned i = 0; i < APIQ_LEVELS; i++) {
+        if ((levels & 1U << i) != 0) {
+            groups_room(a->groups, &a->rooms[i]);
+        }
+    }
+    if (groups_drain(a->groups, DRAIN_ROUND)) {
+        parker_at(a->parker, 0);
+    }
 }
 
 static enum ledger_end
@@ -111,6 +160,7 @@ prepare(struct api *a, struct api_request *r, const struct api_message *m, bool 
     bool limits = settings_limits(a->settings);
     it->id = atomic_fetch_add(&a->last_id, 1) + 1;
     it->level = level_of(a, r->ep, &r->origin);
+    it->weight = weights_of(a->weights, r->origin.account_name);
     int64_t unread = clock_now(&a->clock) - m->now;
     it->late_ns = unread > CLOCK_MS ? unread : 0;
     it->order_key = endpoint_order_key(r->ep, r->origin.account_key, r->origin.cid, r->subject);
@@ -124,6 +174,147 @@ prepare(struct api *a, struct api_request *r, const struct api_message *m, bool 
                a->host->has_interest(a->host->ctx, r->origin.account, r->reply);
 }
 
+/* Pushes it into the queue, whatever falls out for it. */
+static void
+enqueue(struct api *a, struct api_request *r)
+{
+    struct list_node fallen;
+    list_init(&fallen);
+    enum apiq_level level = r->item.level;
+    enum status st = apiq_push(a->queue, &r->item, &fallen);
+    if (st != ST_OK) {
+        end_unrun(a, r, end_of_push(st), 0);
+    } else if (list_is_empty(&fallen)) {
+        return;
+    }
+    (void)end_fallen(a, &fallen, END_EVICTED);
+    dispatch_pump(a, 1U << level);
+}
+
+/* ---- workload groups ----------------------------------------------------------------------------
+ */
+
+static enum status
+offer(struct group_entry *e)
+{
+    struct api_request *r = request_of_entry(e);
+    struct api *a = r->api;
+    ledger_unpark(a->ledger, &r->ticket);
+    enum status st = apiq_offer(a->queue, &r->item);
+    if (st == ST_AGAIN) {
+        ledger_park(a->ledger, &r->ticket);
+    } else if (st != ST_OK) {
+        end_unrun(a, r, end_of_push(st), 0);
+        st = ST_OK;
+    }
+    return st;
+}
+
+static void
+drop(struct group_entry *e, enum group_why why)
+{
+    static const enum ledger_end ends[] = {
+        [GROUP_DEADLINE] = END_EXPIRED,    [GROUP_CANCEL_AFTER] = END_CANCEL_AFTER,
+        [GROUP_DISPLACED] = END_DISPLACED, [GROUP_GONE] = END_DISCONNECT,
+        [GROUP_OPERATOR] = END_OPERATOR,   [GROUP_CLOSED] = END_SHUTDOWN,
+    };
+    struct api_request *r = request_of_entry(e);
+    end_unrun(r->api, r, ends[why], 0);
+}
+
+static void
+chase(const struct group_room *room, uint64_t owner)
+{
+    struct api *a = LIST_ENTRY(room - room->level, struct api, rooms);
+    struct list_node gone;
+    list_init(&gone);
+    (void)apiq_cancel_owner(room->queue, owner, &gone);
+    (void)end_fallen(a, &gone, END_DISCONNECT);
+}
+
+static const struct group_ops group_ops = {.offer = offer, .drop = drop, .chase = chase};
+
+static enum ledger_end
+end_of_verdict(enum group_verdict v)
+{
+    return v == GROUP_OFF ? END_THROTTLED : v == GROUP_FULL ? END_PARKING_FULL : END_NOMEM;
+}
+
+static bool
+is_refusal(enum group_verdict v)
+{
+    return v == GROUP_OFF || v == GROUP_FULL || v == GROUP_NOMEM;
+}
+
+/* Over the limit of its group. */
+static void
+park(struct api *a, struct api_request *r, const struct group_who *who)
+{
+    struct group_answer ans;
+    struct list_node displaced;
+    list_init(&displaced);
+    const struct apiq_item *it = &r->item;
+    r->was_parked = true;
+    r->group = (struct group_entry){
+        .ops = &group_ops,
+        .room = &a->rooms[it->level],
+        .owner = it->owner,
+        .order_key = it->order_key,
+        .id = it->id,
+        .flow = it->flow,
+        .bytes = it->bytes,
+        .label = it->label,
+        .name = it->name,
+        .due = it->deadline_ns > 0 ? it->arrived_ns + it->deadline_ns : 0,
+    };
+    ledger_park(a->ledger, &r->ticket);
+    groups_park(a->groups, &r->group, who, &displaced, &ans);
+    (void)groups_drop(&displaced, GROUP_DISPLACED);
+    if (ans.verdict == GROUP_PARK) {
+        parker_at(a->parker, ans.due);
+    } else if (is_refusal(ans.verdict)) {
+        end_unrun(a, r, end_of_verdict(ans.verdict), ans.drain_ns);
+    } else {
+        r->group.permit = ans.permit;
+        ledger_unpark(a->ledger, &r->ticket);
+        enqueue(a, r);
+    }
+    dispatch_pump(a, 0);
+}
+
+static void
+ask_groups(struct api *a, const struct api_endpoint *ep, const struct api_message *m,
+           struct group_who *who, struct group_answer *out)
+{
+    const struct api_origin *o = &m->origin;
+    *out = (struct group_answer){.verdict = GROUP_NONE};
+    if (!groups_any(a->groups) || !settings_limits(a->settings) ||
+        level_of(a, ep, o) == APIQ_OPERATOR) {
+        return;
+    }
+    *who = (struct group_who){
+        .account = o->account_name,
+        .account_key = o->account_key,
+        .user = o->user,
+        .client = o->client,
+        .subject = m->subject,
+        .order_key = endpoint_order_key(ep, o->account_key, o->cid, m->subject),
+    };
+    groups_enter(a->groups, who, out);
+}
+
+/* No request can be made of it: a permit that it has goes back. */
+static void
+refuse_without_memory(struct api *a, const struct api_endpoint *ep, const struct api_message *m,
+                      struct group_bucket *permit)
+{
+    refuse_message(a, ep, m, END_NOMEM, 0);
+    if (permit != NULL) {
+        groups_leave(a->groups, permit);
+        dispatch_pump(a, 0);
+    }
+}
+
 void
 dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_message *m)
 {
@@ -131,27 +322,33 @@ dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_
     enum status has =
         *m->reply == '\0' ? ST_NOTFOUND : header_timeout(m->hdr, m->hdr_len, &timeout);
     if (has == ST_INVAL) {
-        refuse_message(a, ep, m, END_BAD_HEADER);
+        refuse_message(a, ep, m, END_BAD_HEADER, 0);
+        return;
+    }
+    if (has == ST_OK && timeout <= 0) {
+        refuse_message(a, ep, m, END_EXPIRED, 0);
+        return;
+    }
+    struct group_who who;
+    struct group_answer ans;
+    ask_groups(a, ep, m, &who, &ans);
+    if (is_refusal(ans.verdict)) {
+        refuse_message(a, ep, m, end_of_verdict(ans.verdict), ans.drain_ns);
         return;
     }
     struct api_request *r;
     if (request_new(&r, a, ep, m) != ST_OK) {
-        refuse_message(a, ep, m, END_NOMEM);
+        refuse_without_memory(a, ep, m, ans.permit);
         return;
     }
     prepare(a, r, m, has == ST_OK, timeout);
+    r->group.permit = ans.permit;
     ledger_admit(a->ledger, &r->ticket, &r->origin, ep, r->item.level, m->now);
-    if (has == ST_OK && timeout <= 0) {
-        end_unrun(a, r, END_EXPIRED);
-        return;
+    if (ans.verdict == GROUP_PARK) {
+        park(a, r, &who);
+    } else {
+        enqueue(a, r);
     }
-    struct list_node fallen;
-    list_init(&fallen);
-    enum status st = apiq_push(a->queue, &r->item, &fallen);
-    if (st != ST_OK) {
-        end_unrun(a, r, end_of_push(st));
-    }
-    (void)dispatch_fallen(a, &fallen, END_EVICTED);
 }
 
 static void
@@ -206,7 +403,8 @@ run_item(struct apiq_item *it, unsigned worker, void *arg)
     struct api *a = arg;
     struct api_request *r = request_of(it);
     (void)worker;
-    if (r->watch && it->pulled_ns - it->pushed_ns >= WATCH_WAIT &&
+    dispatch_pump(a, 1U << it->level);
+    if (r->watch && (r->was_parked || it->pulled_ns - it->pushed_ns >= WATCH_WAIT) &&
         !a->host->has_interest(a->host->ctx, r->origin.account, r->reply)) {
         ledger_end(a->ledger, &r->ticket, END_NO_INTEREST);
         return ST_OK;
@@ -225,14 +423,16 @@ run_item(struct apiq_item *it, unsigned worker, void *arg)
 static void
 end_item(struct apiq_item *it, void *arg)
 {
-    (void)arg;
-    request_free(request_of(it));
+    let_go(arg, request_of(it));
+    dispatch_pump(arg, 0);
 }
 
 static void
 drop_item(struct apiq_item *it, enum status why, void *arg)
 {
-    end_unrun(arg, request_of(it), why == ST_EXPIRED ? END_EXPIRED : END_SHUTDOWN);
+    unsigned level = 1U << it->level;
+    end_unrun(arg, request_of(it), why == ST_EXPIRED ? END_EXPIRED : END_SHUTDOWN, 0);
+    dispatch_pump(arg, level);
 }
 
 struct pool_ops
@@ -262,7 +462,7 @@ dispatch_complete(struct api_request *r, enum status st, struct reply *out)
         pool_complete(a->pool, &r->item);
     } else {
         apiq_done(a->queue, &r->item);
-        request_free(r);
+        end_item(&r->item, a);
     }
     ledger_released(a->ledger);
 }
@@ -271,6 +471,7 @@ bool
 dispatch_step(struct api *a, enum apiq_lane lane)
 {
     struct apiq_item *it;
+    dispatch_pump(a, 0);
     enum status st = apiq_pull(a->queue, lane, &it);
     if (st == ST_EXPIRED || st == ST_CANCELLED) {
         drop_item(it, st, a);
@@ -281,7 +482,7 @@ dispatch_step(struct api *a, enum apiq_lane lane)
     }
     if (run_item(it, 0, a) != ST_PENDING) {
         apiq_done(a->queue, it);
-        request_free(request_of(it));
+        end_item(it, a);
     }
     return true;
 }

@@ -20,6 +20,11 @@ void dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct
  * Returns how many. Any thread that may publish. */
 size_t dispatch_fallen(struct api *a, struct list_node *fallen, enum ledger_end why);
 
+/* After a permit may have come free: lets in what is parked. levels: bits 1u << level, of those
+ * that something has left. Not within a callback of api/group_entry.h. */
+void dispatch_pump(struct api *a, unsigned levels);
+#define DISPATCH_ALL_LEVELS ((1U << APIQ_LEVELS) - 1)
+
 /* For an endpoint that returns ST_PENDING: call defer before another thread can see the request,
  * then complete from there, once. st: as api_endpoint.run returns it. out stays the caller's. */
 void dispatch_defer(struct api_request *r);

@@ -66,6 +66,13 @@ extern const struct api_endpoint ep_js_consumer_reset;
 extern const struct api_endpoint ep_js_clustered;
 extern const struct api_endpoint ep_js_clustered_consumer;
 extern const struct api_endpoint ep_js_account_purge;
+extern const struct api_endpoint ep_group_create;
+extern const struct api_endpoint ep_group_update;
+extern const struct api_endpoint ep_group_delete;
+extern const struct api_endpoint ep_group_info;
+extern const struct api_endpoint ep_group_names;
+extern const struct api_endpoint ep_group_list;
+extern const struct api_endpoint ep_wlm_stats;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_sleep;
 #endif
@@ -136,6 +143,13 @@ static const struct api_endpoint *const all[] = {
     &ep_js_clustered,
     &ep_js_clustered_consumer,
     &ep_js_account_purge,
+    &ep_group_create,
+    &ep_group_update,
+    &ep_group_delete,
+    &ep_group_info,
+    &ep_group_names,
+    &ep_group_list,
+    &ep_wlm_stats,
 #ifdef TESTING
     &ep_test_sleep,
 #endif

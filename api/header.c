@@ -2,6 +2,7 @@
 #include "api/header.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -123,6 +124,21 @@ header_duration(const char *s, size_t len, int64_t *ns)
     int64_t v = total > (double)HEADER_DURATION_MAX ? HEADER_DURATION_MAX : (int64_t)total;
     *ns = negative ? -v : v;
     return ST_OK;
+}
+
+const char *
+header_time_text(int64_t ns, char out[HEADER_TIME_LEN])
+{
+    static const struct {
+        int64_t ns;
+        const char *unit;
+    } scale[] = {{CLOCK_S, "s"}, {CLOCK_MS, "ms"}, {CLOCK_US, "us"}, {1, "ns"}};
+    size_t i = 0;
+    while (ns % scale[i].ns != 0) {
+        i++;
+    }
+    (void)snprintf(out, HEADER_TIME_LEN, "%lld%s", (long long)(ns / scale[i].ns), scale[i].unit);
+    return out;
 }
 
 enum status

@@ -24,6 +24,10 @@ bool header_find(const char *hdr, size_t len, const char *name, const char **val
  * run out); never above HEADER_DURATION_MAX. ST_INVAL: neither. */
 enum status header_duration(const char *s, size_t len, int64_t *ns) MUST_CHECK;
 
+/* As header_duration reads it, in the largest unit that leaves it whole: "5s", "1500ms". */
+#define HEADER_TIME_LEN 32
+const char *header_time_text(int64_t ns, char out[HEADER_TIME_LEN]);
+
 /* How long the sender will wait, by its Nats-Request-Timeout; at most HEADER_TIMEOUT_MAX.
  * ST_NOTFOUND: it does not say. ST_INVAL: it says something that is no time. */
 enum status header_timeout(const char *hdr, size_t len, int64_t *ns) MUST_CHECK;

@@ -34,32 +34,6 @@ struct ledger {
     uint64_t open; /* queued or running, and once more for each that is to be released */
 };
 
-#define END_OUTCOME(name, outcome, text) outcome,
-static const enum ledger_outcome outcome_of[] = {LEDGER_ENDS(END_OUTCOME)};
-#undef END_OUTCOME
-#define END_TEXT(name, outcome, text) text,
-static const char *const end_text[] = {LEDGER_ENDS(END_TEXT)};
-#undef END_TEXT
-
-enum ledger_outcome
-ledger_outcome_of(enum ledger_end e)
-{
-    return outcome_of[e];
-}
-
-const char *
-ledger_end_name(enum ledger_end e)
-{
-    return end_text[e];
-}
-
-const char *
-ledger_outcome_name(enum ledger_outcome o)
-{
-    static const char *const names[] = {"answered", "refused", "evicted", "expired", "cancelled"};
-    return names[o];
-}
-
 enum status
 ledger_new(struct ledger **out, const struct clock *clock)
 {
@@ -143,7 +117,7 @@ lost(struct ledger *l, struct ledger_account *a)
 static void
 count_end(struct ledger *l, struct ledger_account *a, enum apiq_level level, enum ledger_end e)
 {
-    enum ledger_outcome o = outcome_of[e];
+    enum ledger_outcome o = ledger_outcome_of(e);
     a->counts.ended[o]++;
     l->sum.level[level].ended[o]++;
     l->sum.by_end[e]++;
@@ -179,6 +153,32 @@ ledger_refused(struct ledger *l, const struct api_origin *from, const struct api
     rate_add(&w->arrivals, 1, now, RATE_RECENT);
     count_end(l, a, level, e);
     pthread_mutex_unlock(&l->lock);
+}
+
+static void
+move(struct ledger *l, struct ledger_ticket *t, bool park)
+{
+    uint64_t in = park ? 1 : (uint64_t)-1;
+    pthread_mutex_lock(&l->lock);
+    ASSERT(t->place == (park ? TICKET_QUEUED : TICKET_PARKED));
+    t->place = park ? TICKET_PARKED : TICKET_QUEUED;
+    t->account->counts.parked += in;
+    t->account->counts.queued -= in;
+    l->sum.level[t->level].parked += in;
+    l->sum.level[t->level].queued -= in;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void
+ledger_park(struct ledger *l, struct ledger_ticket *t)
+{
+    move(l, t, true);
+}
+
+void
+ledger_unpark(struct ledger *l, struct ledger_ticket *t)
+{
+    move(l, t, false);
 }
 
 void
@@ -231,10 +231,13 @@ ledger_end(struct ledger *l, struct ledger_ticket *t, enum ledger_end e)
     int64_t now = clock_now(&l->clock);
     pthread_mutex_lock(&l->lock);
     ASSERT(t->place != TICKET_NONE);
-    if (t->place == TICKET_QUEUED) {
+    if (t->place == TICKET_QUEUED || t->place == TICKET_PARKED) {
+        bool parked = t->place == TICKET_PARKED;
+        struct ledger_counts *a = &t->account->counts;
+        struct ledger_counts *s = &l->sum.level[t->level];
         t->who->waiting--;
-        t->account->counts.queued--;
-        l->sum.level[t->level].queued--;
+        --*(parked ? &a->parked : &a->queued);
+        --*(parked ? &s->parked : &s->queued);
     } else {
         t->who->running--;
         t->account->counts.running--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The books of the API plane. Every request is received once and ends in exactly one way; at every
  * moment, for each level and each account,
- *   received = answered + refused + evicted + expired + cancelled + queued + running
+ *   received = answered + refused + evicted + expired + cancelled + parked + queued + running
  * One lock guards all of it, so each snapshot adds up. Any thread. */
 #ifndef API_LEDGER_H
 #define API_LEDGER_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/ends.h"
 #include "api/who.h"
 #include "queue/item.h"
 #include "server/base/clock.h"
@@ -18,41 +19,10 @@
 struct api_origin;
 struct ledger;
 
-enum ledger_outcome {
-    LEDGER_ANSWERED,
-    LEDGER_REFUSED,
-    LEDGER_EVICTED,
-    LEDGER_EXPIRED,
-    LEDGER_CANCELLED,
-    LEDGER_OUTCOMES,
-};
-const char *ledger_outcome_name(enum ledger_outcome o);
-
-/* How a request can end, and which outcome that is. */
-#define LEDGER_ENDS(X)                                                                             \
-    X(END_ANSWERED, LEDGER_ANSWERED, "answered")                                                   \
-    X(END_FAILED, LEDGER_ANSWERED, "failed")            /* answered with an error */               \
-    X(END_LIMIT, LEDGER_REFUSED, "limit")               /* it alone is over the limit */           \
-    X(END_NOMEM, LEDGER_REFUSED, "memory")              /* none for its copy */                    \
-    X(END_BAD_HEADER, LEDGER_REFUSED, "bad_header")     /* a deadline that is none */              \
-    X(END_CLOSED, LEDGER_REFUSED, "closed")             /* the server stops */                     \
-    X(END_EVICTED, LEDGER_EVICTED, "evicted")           /* fell out of the full queue */           \
-    X(END_EXPIRED, LEDGER_EXPIRED, "expired")           /* its deadline passed */                  \
-    X(END_DISCONNECT, LEDGER_CANCELLED, "disconnect")   /* its connection closed */                \
-    X(END_NO_INTEREST, LEDGER_CANCELLED, "no_interest") /* nobody hears its reply any more */      \
-    X(END_OPERATOR, LEDGER_CANCELLED, "operator")       /* $WLM.API.REQUEST.CANCEL */              \
-    X(END_SHUTDOWN, LEDGER_CANCELLED, "shutdown")       /* waited when the server stopped */
-
-#define LEDGER_END_ENUM(name, outcome, text) name,
-enum ledger_end { LEDGER_ENDS(LEDGER_END_ENUM) LEDGER_END_COUNT };
-#undef LEDGER_END_ENUM
-
-enum ledger_outcome ledger_outcome_of(enum ledger_end e);
-const char *ledger_end_name(enum ledger_end e);
-
 struct ledger_counts {
     uint64_t received;
     uint64_t ended[LEDGER_OUTCOMES];
+    uint64_t parked; /* wait for a workload group */
     uint64_t queued;
     uint64_t running;
 };
@@ -64,7 +34,7 @@ struct ledger_ticket {
     struct ledger_account *account; /* borrowed: accounts live as long as the ledger */
     struct who_pair *who;           /* borrowed: keeps its place while the request is open */
     enum apiq_level level;
-    enum { TICKET_NONE, TICKET_QUEUED, TICKET_RUNNING, TICKET_PENDING } place;
+    enum { TICKET_NONE, TICKET_PARKED, TICKET_QUEUED, TICKET_RUNNING, TICKET_PENDING } place;
     int64_t started; /* when it began to run */
 };
 
@@ -79,6 +49,9 @@ void ledger_admit(struct ledger *l, struct ledger_ticket *t, const struct api_or
 /* Received and refused at once, where there is no request to hold a ticket. */
 void ledger_refused(struct ledger *l, const struct api_origin *from, const struct api_endpoint *ep,
                     enum apiq_level level, enum ledger_end e, int64_t now);
+/* It waits in the parking of its workload group, and in the queue again. */
+void ledger_park(struct ledger *l, struct ledger_ticket *t);
+void ledger_unpark(struct ledger *l, struct ledger_ticket *t);
 void ledger_start(struct ledger *l, struct ledger_ticket *t, int64_t now);
 /* It runs on, but holds no worker any more. ledger_released, once, when the other thread has done
  * all it does with it, after ledger_end: ledger_wait_idle waits for that too. */

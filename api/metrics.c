@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plane in the Prometheus text format. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "api/gates.h"
+#include "api/group_admin.h"
 #include "api/history.h"
 #include "api/ledger.h"
 #include "api/plane.h"
@@ -67,6 +69,11 @@ put_counters(struct buf *b, const struct ledger_snapshot *s)
     for (int i = 0; i < APIQ_LEVELS; i++) {
         buf_printf(b, "sluice_api_queued{level=\"%s\"} %" PRIu64 "\n", level_name(i),
                    s->level[i].queued);
+    }
+    head(b, "parked", "gauge", "Requests that wait for a workload group.");
+    for (int i = 0; i < APIQ_LEVELS; i++) {
+        buf_printf(b, "sluice_api_parked{level=\"%s\"} %" PRIu64 "\n", level_name(i),
+                   s->level[i].parked);
     }
     head(b, "running", "gauge", "Requests that run or are to be completed.");
     for (int i = 0; i < APIQ_LEVELS; i++) {
@@ -151,6 +158,62 @@ put_accounts(struct buf *b, struct api *a)
     }
 }
 
+static const struct group_series {
+    const char *name, *type, *help;
+    size_t offset; /* in struct group_counts */
+} group_series[] = {
+#define SERIES(name, type, field, help)                                                            \
+    {                                                                                              \
+        name, type, help, offsetof(struct group_counts, field)                                     \
+    }
+    SERIES("group_running", "gauge", running, "Permits of a workload group in use."),
+    SERIES("group_parked", "gauge", queued_current, "Requests that a workload group has parked."),
+    SERIES("group_parked_bytes", "gauge", queued_bytes, "Their bytes."),
+    SERIES("group_admitted_total", "counter", total_admitted, "Permits given."),
+    SERIES("group_throttled_total", "counter", total_throttled, "Arrivals over the limit."),
+    SERIES("group_would_throttle_total", "counter", total_would_throttle,
+           "Arrivals over the limit in mode monitor."),
+    SERIES("group_queued_total", "counter", total_queued, "Requests parked."),
+    SERIES("group_rejected_total", "counter", total_queue_rejections,
+           "Requests refused: the parking was full or off."),
+    SERIES("group_cancelled_total", "counter", total_cancelled, "Requests that ended parked."),
+    SERIES("group_waits_total", "counter", queue_wait_count, "Requests let in from the parking."),
+#undef SERIES
+};
+
+static void
+put_group_value(struct buf *b, const struct group_series *s, const struct group_info *g)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)&g->counts + s->offset, sizeof(v));
+    buf_printf(b, "sluice_api_%s{group=\"%s\"} %" PRIu64 "\n", s->name, g->conf.name, v);
+}
+
+static void
+put_groups(struct buf *b, struct api *a)
+{
+    struct group_info g;
+    if (!groups_any(a->groups)) {
+        return;
+    }
+    for (size_t k = 0; k < sizeof(group_series) / sizeof(group_series[0]); k++) {
+        head(b, group_series[k].name, group_series[k].type, group_series[k].help);
+        for (size_t i = 0; groups_at(a->groups, i, &g); i++) {
+            put_group_value(b, &group_series[k], &g);
+        }
+    }
+    head(b, "group_limit", "gauge", "Requests that may run at once in a bucket; 0: any number.");
+    for (size_t i = 0; groups_at(a->groups, i, &g); i++) {
+        buf_printf(b, "sluice_api_group_limit{group=\"%s\"} %lld\n", g.conf.name,
+                   (long long)g.conf.limit);
+    }
+    head(b, "group_wait_seconds_total", "counter", "Time parked of the requests let in.");
+    for (size_t i = 0; groups_at(a->groups, i, &g); i++) {
+        buf_printf(b, "sluice_api_group_wait_seconds_total{group=\"%s\"} %.9g\n", g.conf.name,
+                   (double)g.counts.wait_ns / 1e9);
+    }
+}
+
 char *
 api_metrics(struct api *a)
 {
@@ -167,6 +230,7 @@ api_metrics(struct api *a)
     put_queue(&b, a, &q);
     put_waits(&b, &q);
     put_accounts(&b, a);
+    put_groups(&b, a);
     head(&b, "overloaded", "gauge", "1 while requests are lost or served newest first.");
     buf_printf(&b, "sluice_api_overloaded %d\n", state.overloaded ? 1 : 0);
     gates_metrics(a->gates, &b);

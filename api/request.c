@@ -66,6 +66,12 @@ request_free(struct api_request *r)
 }
 
 struct api_request *
+request_of_entry(struct group_entry *e)
+{
+    return LIST_ENTRY(e, struct api_request, group);
+}
+
+struct api_request *
 request_of(struct apiq_item *it)
 {
     return LIST_ENTRY(it, struct api_request, item);

@@ -6,6 +6,7 @@
 #define API_REQUEST_H
 
 #include "api/endpoint.h"
+#include "api/group_entry.h"
 #include "api/host.h"
 #include "api/ledger.h"
 #include "queue/item.h"
@@ -14,6 +15,7 @@
 struct api_request {
     struct apiq_item item; /* the queue's while it waits and runs */
     struct ledger_ticket ticket;
+    struct group_entry group;      /* the groups' while it is parked */
     struct api *api;               /* borrowed: outlives its requests */
     const struct api_endpoint *ep; /* borrowed: endpoints are constants */
     struct api_origin origin;      /* its texts are in this block */
@@ -23,6 +25,7 @@ struct api_request {
     size_t hdr_len;
     const char *data; /* with a NUL behind it */
     size_t data_len;
+    bool was_parked;
     bool watch; /* its reply had interest when it arrived: without any it need not run */
 };
 
@@ -32,5 +35,6 @@ enum status request_new(struct api_request **out, struct api *a, const struct ap
 void request_free(struct api_request *r);
 
 struct api_request *request_of(struct apiq_item *it);
+struct api_request *request_of_entry(struct group_entry *e);
 
 #endif

@@ -12,10 +12,9 @@
 #include "server/base/assert.h"
 #include "server/base/mem.h"
 
-#define ENTRIES_MAX   INT64_C(100000000)
-#define BYTES_MAX     (INT64_C(1) << 40)
-#define UNBOUNDED     ENTRIES_MAX
-#define TIME_TEXT_LEN 32
+#define ENTRIES_MAX INT64_C(100000000)
+#define BYTES_MAX   (INT64_C(1) << 40)
+#define UNBOUNDED   ENTRIES_MAX
 
 /* `lock` guards the rest. `applying` keeps changes one after the other without a lock held over
  * calls into the queue and the pool. */
@@ -361,21 +360,6 @@ settings_parse(const json_t *json, struct settings_values *v, char *err, size_t 
     return ST_OK;
 }
 
-static const char *
-time_text(int64_t ns, char *out)
-{
-    static const struct {
-        int64_t ns;
-        const char *unit;
-    } units[] = {{CLOCK_S, "s"}, {CLOCK_MS, "ms"}, {CLOCK_US, "us"}, {1, "ns"}};
-    size_t i = 0;
-    while (ns % units[i].ns != 0) {
-        i++;
-    }
-    (void)snprintf(out, TIME_TEXT_LEN, "%lld%s", (long long)(ns / units[i].ns), units[i].unit);
-    return out;
-}
-
 json_t *
 settings_json(const struct settings_values *v)
 {
@@ -383,12 +367,12 @@ settings_json(const struct settings_values *v)
     int rc = all == NULL ? -1 : 0;
     for (size_t i = 0; i < N_ROWS && rc == 0; i++) {
         const struct row *r = &rows[i];
-        char text[TIME_TEXT_LEN];
+        char text[HEADER_TIME_LEN];
         json_t *j;
         if (r->kind == KIND_REAL) {
             j = json_real(get_real(&v->opts, r->offset));
         } else if (r->kind == KIND_TIME) {
-            j = json_string(time_text(get_int(&v->opts, r->offset), text));
+            j = json_string(header_time_text(get_int(&v->opts, r->offset), text));
         } else {
             j = json_integer(get_int(&v->opts, r->offset));
         }

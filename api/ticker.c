@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "api/advisory.h"
+#include "api/dispatch.h"
+#include "api/group_admin.h"
 #include "api/history.h"
 #include "api/jobj.h"
 #include "api/plane.h"
@@ -112,6 +114,8 @@ ticker_tick(struct ticker *t)
     take_sample(t, &s);
     tell(t, history_add(t->a->history, &s), &s);
     advisory_flush(t->a->advisory);
+    groups_sweep(t->a->groups);
+    dispatch_pump(t->a, 0);
 }
 
 static void *

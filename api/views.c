@@ -89,6 +89,7 @@ counts(const struct ledger_counts *c)
     for (int k = 0; k < LEDGER_OUTCOMES; k++) {
         jobj_int(&o, ledger_outcome_name((enum ledger_outcome)k), c->ended[k]);
     }
+    jobj_int(&o, "parked", c->parked);
     jobj_int(&o, "queued", c->queued);
     jobj_int(&o, "running", c->running);
     return o;
@@ -105,6 +106,7 @@ views_counters(struct api *a)
         const struct ledger_counts *c = &s.level[i];
         jobj_put(&levels, apiq_level_name((enum apiq_level)i), counts(c));
         sum.received += c->received;
+        sum.parked += c->parked;
         sum.queued += c->queued;
         sum.running += c->running;
         for (int k = 0; k < LEDGER_OUTCOMES; k++) {

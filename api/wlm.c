@@ -95,6 +95,9 @@ take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
         sel->match.owner = (uint64_t)v;
     } else if (strcmp(key, "account") == 0) {
         ok = take_account(a, j, sel);
+    } else if (strcmp(key, "group") == 0) {
+        sel->group = json_string_value(j);
+        ok = sel->group != NULL;
     } else if (strcmp(key, "level") == 0) {
         ok = take_level(j, sel);
     } else if (keys == WLM_KEYS_CANCEL && strcmp(key, "all") == 0) {

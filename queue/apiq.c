@@ -123,20 +123,31 @@ admit(const struct apiq *q, struct apiq_item *it, int64_t now)
     return flow_due(it, conf) <= now ? ST_EXPIRED : ST_OK;
 }
 
-enum status
-apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
+/* Whether it fits without that anything falls out. */
+static bool
+has_room(const struct apiq_lv *lv, const struct apiq_item *it)
 {
-    ASSERT(it->level < APIQ_LEVELS);
+    return lv->st.depth < lv->conf.max_entries && it->bytes <= lv->conf.max_bytes - lv->st.bytes;
+}
+
+/* fallen NULL: only where there is room. */
+static enum status
+push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
+{
     struct apiq_lv *lv = &q->lv[it->level];
-    pthread_mutex_lock(&q->lock);
     int64_t now = clock_now(&q->clk);
     enum status st = admit(q, it, now);
+    if (st == ST_OK && fallen == NULL && !has_room(lv, it)) {
+        return ST_AGAIN;
+    }
     if (st == ST_OK) {
         st = apiq_link(q, it, now);
     }
     if (st == ST_OK) {
         lv->st.pushed++;
-        apiq_evict(lv, q, it, fallen);
+        if (fallen != NULL) {
+            apiq_evict(lv, q, it, fallen);
+        }
         if (lv->st.depth > lv->st.peak) {
             lv->st.peak = lv->st.depth;
         }
@@ -145,8 +156,37 @@ apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
     } else if (st != ST_CANCELLED && st != ST_CLOSED) {
         lv->st.refused++;
     }
+    return st;
+}
+
+enum status
+apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
+{
+    ASSERT(it->level < APIQ_LEVELS && fallen != NULL);
+    pthread_mutex_lock(&q->lock);
+    enum status st = push(q, it, fallen);
     pthread_mutex_unlock(&q->lock);
     return st;
+}
+
+enum status
+apiq_offer(struct apiq *q, struct apiq_item *it)
+{
+    ASSERT(it->level < APIQ_LEVELS);
+    pthread_mutex_lock(&q->lock);
+    enum status st = push(q, it, NULL);
+    pthread_mutex_unlock(&q->lock);
+    return st;
+}
+
+uint64_t
+apiq_departed(struct apiq *q, enum apiq_level level)
+{
+    ASSERT(level < APIQ_LEVELS);
+    pthread_mutex_lock(&q->lock);
+    uint64_t n = q->lv[level].departed;
+    pthread_mutex_unlock(&q->lock);
+    return n;
 }
 
 /* The level whose turn it is, or NULL. */

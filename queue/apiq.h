@@ -70,6 +70,12 @@ void apiq_free(struct apiq *q);
  *   ST_NOMEM */
 enum status apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fallen) MUST_CHECK;
 
+/* As apiq_push, but puts nothing out: ST_AGAIN where there is no room now, and the item is as it
+ * was. Room may have come when apiq_departed differs from what it was before the offer. */
+enum status apiq_offer(struct apiq *q, struct apiq_item *it) MUST_CHECK;
+/* Counts what left the level and changes of its limits. */
+uint64_t apiq_departed(struct apiq *q, enum apiq_level level);
+
 /* Takes one item.
  *   ST_OK         run it, then apiq_done
  *   ST_EXPIRED    answer it as expired; takes no slot, no apiq_done

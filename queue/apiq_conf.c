@@ -68,6 +68,7 @@ apiq_configure(struct apiq *q, enum apiq_level level, const struct apiq_conf *co
     unsigned max_running = lv->conf.max_running;
     lv->conf = *conf;
     lv->conf.max_running = max_running;
+    lv->departed++;
     apiq_evict(lv, q, NULL, fallen);
     judge_all(lv, clock_now(&q->clk));
     apiq_kick(q);

@@ -195,6 +195,7 @@ apiq_unlink(struct apiq *q, struct apiq_item *it, bool to_run)
     ASSERT(it->state == APIQ_WAITING);
     lv->runnable -= it->ready != FLOW_BLOCKED ? 1 : 0;
     lv->st.depth--;
+    lv->departed++;
     lv->st.bytes -= it->bytes;
     q->depth--;
     leave_due(lv, it);

@@ -27,7 +27,8 @@ struct apiq_lv {
     uint64_t due_used;      /* which of due[] are not empty */
     struct list_node due[DUE_CLASSES];
     size_t runnable;
-    unsigned passed; /* pulls of upper levels since one of this, while it could run something */
+    uint64_t departed; /* see apiq_departed */
+    unsigned passed;   /* pulls of upper levels since one of this, while it could run something */
     struct meter meter;
     struct apiq_level_stats st;
 };

@@ -8,6 +8,7 @@
 #include "server/base/mem.h"
 #include "server/cli.h"
 #include "server/config_check.h"
+#include "server/config_groups.h"
 #include "server/config_loader.h"
 #include "server/options.h"
 #include "server/signals_cli.h"
@@ -58,6 +59,7 @@ config_unref(struct config *c)
         }
     }
     free_lists(c);
+    config_groups_free(c);
     config_perms_free(c->default_perms);
     mem_free(c->http_host);
     mem_free(c->config_file);

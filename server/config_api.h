@@ -21,7 +21,8 @@ struct config_api {
     int64_t aged_share;       /* 0: none */
     int64_t request_deadline; /* 0: none */
     int64_t max_pending_commits;
-    bool limits; /* false: neither limits nor deadlines nor levels (for measurements) */
+    int64_t cancel_after; /* 0: none */
+    bool limits;          /* false: neither limits nor deadlines nor levels (for measurements) */
 };
 
 struct gate_conf;

@@ -8,6 +8,7 @@
 #include "server/base/mem.h"
 #include "server/conf/number.h"
 #include "server/config.h"
+#include "server/config_groups.h"
 #include "server/options.h"
 
 static bool
@@ -93,6 +94,8 @@ static const struct {
     {"authorization.users", same_users},
     {"accounts", same_accounts},
     {"gates", same_gates},
+    {"workload_groups", config_groups_equal},
+    {"api.account_weights", config_groups_equal_weights},
 };
 
 static bool

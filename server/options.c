@@ -10,6 +10,7 @@
 #include "server/conf/number.h"
 #include "server/config.h"
 #include "server/config_blocks.h"
+#include "server/config_groups.h"
 #include "server/config_users.h"
 
 #define FIELD(x)    .field = offsetof(struct config, x)
@@ -319,8 +320,15 @@ const struct option options[] = {
     {.name = "api.max_pending_commits", .type = OPT_INT, .bits = LIVE,
      FIELD(api.max_pending_commits), .min = 0, .max = 1000000, .def = 10000,
      .doc = "Requests that may wait for the disk at a time"},
+    {.name = "api.cancel_after", .type = OPT_DURATION, .bits = LIVE, FIELD(api.cancel_after),
+     .max = 86400 * CLOCK_S,
+     .doc = "Time after which a request that a workload group has parked is cancelled; 0 for none"},
+    {.name = "api.account_weights", .type = OPT_BLOCK, .bits = LIVE, .parse = config_groups_weights,
+     .doc = "Block: turns in the queue by account, where others get 1: { A: 3 }"},
     {.name = "api.limits", .type = OPT_BOOL, FIELD(api.limits), .def = true,
      .doc = "False: no limits, deadlines and levels, for measurements"},
+    {.name = "workload_groups", .type = OPT_BLOCK, .bits = LIVE, .parse = config_groups_block,
+     .doc = "Block: workload groups by name, each { match, throttling, queue, cancel_after }"},
 
     /* --- gates --- */
     {.name = "gates", .type = OPT_BLOCK, .bits = LIVE, .parse = config_block_gates,

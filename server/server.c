@@ -146,6 +146,10 @@ begin_api(struct server *s)
     }
     host_init(s);
     st = api_new(&s->api, &s->host_fns, &opts, &clock_real);
+    if (st == ST_OK) {
+        struct api_tenants tenants = start_api_tenants(s->config);
+        st = api_set_tenants(s->api, &tenants);
+    }
     if (st != ST_OK) {
         log_fatal("Error starting server: the API plane: %s", status_text(st));
         return st;

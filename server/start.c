@@ -47,6 +47,17 @@ start_io_threads(const struct config *cfg)
     return (unsigned)clamp(cores() / 2, 1, MAX_IO);
 }
 
+struct api_tenants
+start_api_tenants(const struct config *cfg)
+{
+    return (struct api_tenants){.groups = cfg->groups,
+                                .n_groups = cfg->n_groups,
+                                .cancel_after = cfg->api.cancel_after,
+                                .weights = cfg->weights,
+                                .n_weights = cfg->n_weights,
+                                .store_dir = cfg->store_dir};
+}
+
 struct api_opts
 start_api_opts(const struct config *cfg)
 {

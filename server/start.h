@@ -17,6 +17,8 @@ enum status start_log(const struct config *cfg) MUST_CHECK;
 struct api_opts start_api_opts(const struct config *cfg);
 /* Makes, changes and removes gates as the configuration has them. Accounts must be there. */
 enum status start_gates(struct server *s, const struct config *cfg) MUST_CHECK;
+/* Borrows from cfg. */
+struct api_tenants start_api_tenants(const struct config *cfg);
 /* Number of I/O threads for this machine. */
 unsigned start_io_threads(const struct config *cfg);
 /* The first lines of the log. */

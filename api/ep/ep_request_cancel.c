@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/dispatch.h"
+#include "api/group_admin.h"
 #include "api/jobj.h"
 #include "api/plane.h"
 #include "api/wlm.h"
@@ -8,7 +9,7 @@
 #define BATCH 256u
 
 static size_t
-cancel(struct api *a, const struct apiq_match *match)
+cancel_queued(struct api *a, const struct apiq_match *match)
 {
     size_t total = 0;
     size_t done = 0;
@@ -24,16 +25,25 @@ cancel(struct api *a, const struct apiq_match *match)
     return done;
 }
 
+/* NB: first the parked, which go to the queue; not the other way round. */
+static size_t
+cancel(struct api *a, const struct wlm_select *sel)
+{
+    size_t n = groups_cancel_match(a->groups, &sel->match, sel->group);
+    dispatch_pump(a, 0);
+    return n + (sel->group == NULL ? cancel_queued(a, &sel->match) : 0);
+}
+
 static enum status
 answer(struct api *a, const struct api_request *r, const struct wlm_select *sel, struct reply *out)
 {
     bool named = sel->match.id != 0 || sel->match.owner != 0 || sel->account != NULL ||
-                 sel->match.levels != 0;
+                 sel->group != NULL || sel->match.levels != 0;
     if (named == sel->all) {
         return wlm_error(r, out, 400,
-                         "either id, account, cid, level or \"all\": true must be given");
+                         "either id, account, cid, level, group or \"all\": true must be given");
     }
-    size_t n = sel->nothing ? 0 : cancel(a, &sel->match);
+    size_t n = sel->nothing ? 0 : cancel(a, sel);
     if (n == 0 && sel->match.id != 0) {
         return wlm_error(r, out, 404, "request not found: it does not wait (any more)");
     }
@@ -68,5 +78,6 @@ const struct api_endpoint ep_request_cancel = {
     .flags = API_EP_SYSTEM | API_EP_NO_REPLY,
     .type = "io.sluice.wlm.v1.request_cancel_response",
     .run = run,
-    .doc = "Cancels waiting requests by `id`, `account`, `cid`, `level`, or `\"all\": true`.",
+    .doc =
+        "Cancels waiting requests by `id`, `account`, `cid`, `level`, `group`, or `\"all\": true`.",
 };

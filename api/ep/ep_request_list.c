@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/group_admin.h"
+#include "api/group_json.h"
 #include "api/jobj.h"
 #include "api/plane.h"
 #include "api/wlm.h"
@@ -25,6 +27,25 @@ entry(const struct apiq_item_info *i)
     return o;
 }
 
+/* Those that a workload group has parked, behind those in the queue. *total: of these; becomes that
+ * of both. */
+static enum status
+add_parked(struct api *a, const struct wlm_select *sel, json_t **list, size_t *total)
+{
+    size_t n = sel->limit - (*list == NULL ? 0 : json_array_size(*list));
+    struct group_parked_info *v = mem_alloc_array(n, sizeof(*v));
+    if (v == NULL) {
+        return ST_NOMEM;
+    }
+    size_t offset = sel->offset > *total ? sel->offset - *total : 0;
+    *total += groups_list(a->groups, &sel->match, sel->group, offset, v, &n);
+    for (size_t i = 0; i < n; i++) {
+        jarr_add(list, group_json_parked(&v[i]));
+    }
+    mem_free(v);
+    return ST_OK;
+}
+
 static enum status
 answer(struct api *a, const struct api_request *r, const struct wlm_select *sel, struct reply *out)
 {
@@ -33,13 +54,17 @@ answer(struct api *a, const struct api_request *r, const struct wlm_select *sel,
         return ST_NOMEM;
     }
     size_t total = 0;
-    size_t n =
-        sel->nothing ? 0 : apiq_list(a->queue, &sel->match, sel->offset, v, sel->limit, &total);
+    bool queued = !sel->nothing && sel->group == NULL;
+    size_t n = !queued ? 0 : apiq_list(a->queue, &sel->match, sel->offset, v, sel->limit, &total);
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         jarr_add(&list, entry(&v[i]));
     }
     mem_free(v);
+    if (!sel->nothing && add_parked(a, sel, &list, &total) != ST_OK) {
+        json_decref(list);
+        return ST_NOMEM;
+    }
     json_t *o = wlm_answer(r);
     jobj_int(&o, "total", total);
     jobj_int(&o, "offset", sel->offset);
@@ -74,6 +99,6 @@ const struct api_endpoint ep_request_list = {
     .flags = API_EP_SYSTEM,
     .type = "io.sluice.wlm.v1.request_list_response",
     .run = run,
-    .doc =
-        "The requests that wait: `id`, `account`, `cid`, `level` select, `offset`, `limit` page.",
+    .doc = "The requests that wait: `id`, `account`, `cid`, `level`, `group` select, `offset`, "
+           "`limit` page.",
 };

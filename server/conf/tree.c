@@ -16,6 +16,7 @@ struct conf_array {
 struct entry {
     const char *key;          /* borrowed: in the arena */
     struct conf_value *value; /* borrowed: in the arena */
+    bool is_repeated;
 };
 
 struct conf_map {
@@ -117,6 +118,7 @@ conf_map_put(struct arena *a, struct conf_map *m, const char *key, struct conf_v
     if (*slot != 0) {
         value->repeated = true;
         m->v[*slot - 1].value = value;
+        m->v[*slot - 1].is_repeated = true;
         return ST_OK;
     }
     if (m->n == m->cap) {
@@ -139,6 +141,12 @@ conf_map_get(const struct conf_map *m, const char *key)
     }
     uint32_t slot = *slot_of(m, key);
     return slot != 0 ? m->v[slot - 1].value : NULL;
+}
+
+bool
+conf_map_is_repeated(const struct conf_map *m, size_t i)
+{
+    return m->v[i].is_repeated;
 }
 
 size_t

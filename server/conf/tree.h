@@ -55,6 +55,8 @@ enum status conf_map_put(struct arena *a, struct conf_map *m, const char *key,
 /* NULL: no such key (exact case). */
 struct conf_value *conf_map_get(const struct conf_map *m, const char *key);
 size_t conf_map_len(const struct conf_map *m);
+/* The key came more than once. */
+bool conf_map_is_repeated(const struct conf_map *m, size_t i);
 const char *conf_map_key(const struct conf_map *m, size_t i);
 const struct conf_value *conf_map_at(const struct conf_map *m, size_t i);
 

@@ -196,10 +196,11 @@ serve(struct http *h, struct evhttp_request *req, const struct route *r)
         send_owned(req, "application/json", procz_threads());
         break;
     case ROUTE_APIZ:
+    case ROUTE_WLMZ:
         if (api == NULL) {
             send_text(req, 503, TEXT_PLAIN, "the API plane is not running");
         } else {
-            send_json(req, 200, api_apiz(api), r);
+            send_json(req, 200, r->kind == ROUTE_APIZ ? api_apiz(api) : api_wlmz(api), r);
         }
         break;
     case ROUTE_METRICS:

@@ -24,6 +24,7 @@ static const struct {
     {"/ipqueuesz", "Internal Queues"},
     {"/stacksz", "Threads"},
     {"/apiz", "API plane: what happens now, what was lost, who asks"},
+    {"/wlmz", "Workload groups: limits, who runs, who waits"},
     {"/metrics", "Prometheus metrics"},
 };
 

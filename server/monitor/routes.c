@@ -76,6 +76,7 @@ const struct route routes[] = {
     {"/subscriptionsz", ROUTE_VIEW, 2, "SUBSZ", PARAMS(subsz), NULL, "/subsz"},
     {"/subsz", ROUTE_VIEW, 2, "SUBSZ", PARAMS(subsz), NULL, "/subsz"},
     {"/varz", ROUTE_VIEW, 2, "VARZ", NONE, NULL, "/varz"},
+    {"/wlmz", ROUTE_WLMZ, 2, NULL, NONE, NULL, "/wlmz"},
 };
 const size_t routes_count = sizeof routes / sizeof routes[0];
 

@@ -13,6 +13,7 @@ enum routes_kind {
     ROUTE_INDEX,
     ROUTE_THREADS,
     ROUTE_APIZ,
+    ROUTE_WLMZ,
     ROUTE_METRICS,
     ROUTE_RAFT
 };

@@ -7,7 +7,7 @@
 static uint64_t
 total(const struct ledger_counts *c)
 {
-    uint64_t n = c->queued + c->running;
+    uint64_t n = c->parked + c->queued + c->running;
     for (int k = 0; k < LEDGER_OUTCOMES; k++) {
         n += c->ended[k];
     }
@@ -54,6 +54,7 @@ books_sum(struct api *a)
     ledger_read(a->ledger, &s);
     for (int i = 0; i < APIQ_LEVELS; i++) {
         sum.received += s.level[i].received;
+        sum.parked += s.level[i].parked;
         sum.queued += s.level[i].queued;
         sum.running += s.level[i].running;
         for (int k = 0; k < LEDGER_OUTCOMES; k++) {
@@ -76,6 +77,12 @@ books_queued(struct api *a)
 }
 
 uint64_t
+books_parked(struct api *a)
+{
+    return books_sum(a).parked;
+}
+
+uint64_t
 books_running(struct api *a)
 {
     return books_sum(a).running;
@@ -85,5 +92,5 @@ uint64_t
 books_open(struct api *a)
 {
     struct ledger_counts c = books_sum(a);
-    return c.queued + c.running;
+    return c.parked + c.queued + c.running;
 }

@@ -6,8 +6,8 @@
 #include "api/api.h"
 #include "api/ledger.h"
 
-/* Fails the test unless received = answered + refused + evicted + expired + cancelled + queued +
- * running, in each level and each account. */
+/* Fails the test unless received = answered + refused + evicted + expired + cancelled + parked +
+ * queued + running, in each level and each account. */
 void books_check(struct api *a);
 
 struct ledger_counts books_level(struct api *a, enum apiq_level level);
@@ -15,8 +15,9 @@ struct ledger_counts books_level(struct api *a, enum apiq_level level);
 struct ledger_counts books_sum(struct api *a);
 uint64_t books_ended(struct api *a, enum ledger_outcome o);
 uint64_t books_queued(struct api *a);
+uint64_t books_parked(struct api *a);
 uint64_t books_running(struct api *a);
-/* Queued and running. */
+/* Parked, queued and running. */
 uint64_t books_open(struct api *a);
 
 #endif

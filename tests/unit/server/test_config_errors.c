@@ -115,7 +115,7 @@ test_config_of_the_api_is_refused_by_name_with_what_is_allowed(void **state)
          "a.conf:1:6: unknown field \"foo\", api { } has workers, request_queue_limit, "
          "info_queue_limit, request_queue_max_bytes, info_queue_max_bytes, operator_queue_limit, "
          "discipline, adaptive_age, adaptive_wait, aged_share, request_deadline, "
-         "max_pending_commits, limits"},
+         "max_pending_commits, cancel_after, account_weights, limits"},
         {"api: 3", "a.conf:1:0: interface conversion: interface {} is int64, not "
                    "map[string]interface {}"},
     };

@@ -369,6 +369,13 @@ api_apiz(struct api *a)
     return json_pack("{s:i}", "depth", 0);
 }
 
+json_t *
+api_wlmz(struct api *a)
+{
+    (void)a;
+    return json_pack("{s:[]}", "groups");
+}
+
 char *
 api_metrics(struct api *a)
 {

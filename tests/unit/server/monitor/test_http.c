@@ -103,9 +103,9 @@ test_http_serves_every_view_as_json(void **state)
 {
     (void)state;
     static const char *const paths[] = {
-        "/varz",  "/connz?subs=1&auth=1", "/routez",  "/gatewayz",  "/leafz",
-        "/subsz", "/subscriptionsz",      "/healthz", "/accountz",  "/accstatz?unused=1",
-        "/jsz",   "/ipqueuesz?all=1",     "/apiz",    "/debug/vars"};
+        "/varz",  "/connz?subs=1&auth=1", "/routez",  "/gatewayz", "/leafz",
+        "/subsz", "/subscriptionsz",      "/healthz", "/accountz", "/accstatz?unused=1",
+        "/jsz",   "/ipqueuesz?all=1",     "/apiz",    "/wlmz",     "/debug/vars"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         request("GET", paths[i]);
         assert_int_equal(got.code, 200);

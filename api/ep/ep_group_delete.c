@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/plane.h"
+#include "api/wlm.h"
+#include "api/wlm_group.h"
+
+static enum status
+answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
+{
+    struct catalog_result result;
+    const char *name = wlm_group_name(r);
+    void *first = json_object_iter((json_t *)(uintptr_t)o);
+    if (first != NULL) {
+        return wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
+    }
+    enum status st = catalog_remove(a->catalog, name, &result);
+    return wlm_group_changed(a, r, name, st, &result, out);
+}
+
+static enum status
+run(struct api *a, struct api_request *r, struct reply *out)
+{
+    return wlm_run(a, r, out, answer);
+}
+
+const struct api_endpoint ep_group_delete = {
+    .name = "group_delete",
+    .subjects = {"$WLM.API.GROUP.DELETE.*"},
+    .level = APIQ_OPERATOR,
+    .flags = API_EP_SYSTEM | API_EP_NO_REPLY,
+    .type = "io.sluice.wlm.v1.group_delete_response",
+    .run = run,
+    .doc = "Removes a workload group; what it has parked is let in.",
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/wlm_group.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/dispatch.h"
+#include "api/group_json.h"
+#include "api/jobj.h"
+#include "api/parker.h"
+#include "api/plane.h"
+#include "api/wlm.h"
+#include "server/base/errtext.h"
+#include "server/base/log.h"
+
+const char *
+wlm_group_name(const struct api_request *r)
+{
+    const char *dot = strrchr(r->subject, '.');
+    return dot == NULL ? "" : dot + 1;
+}
+
+enum status
+wlm_group_missing(const struct api_request *r, const char *name, struct reply *out)
+{
+    return wlm_error(r, out, 404, "workload group \"%.64s\" not found", name);
+}
+
+static enum status
+failed(const struct api_request *r, const char *name, enum status st, struct reply *out)
+{
+    char text[ERRTEXT_LEN];
+    switch ((int)st) {
+    case ST_EXISTS:
+        return wlm_error(r, out, 409, "workload group \"%.64s\" exists already", name);
+    case ST_NOTFOUND:
+        return wlm_group_missing(r, name, out);
+    case ST_PERM:
+        return wlm_error(r, out, 409,
+                         "workload group \"%.64s\" is of the configuration file: remove it there",
+                         name);
+    case ST_FULL:
+        return wlm_error(r, out, 400, "there are %u workload groups, no more are possible",
+                         GROUPS_MAX);
+    case ST_IO:
+        return reply_error(out, r->ep->type, 503, ERR_RESOURCES,
+                           "nothing was changed: the group could not be stored: %s",
+                           errtext(errno, text));
+    default:
+        return reply_error(out, r->ep->type, 503, ERR_RESOURCES, "nothing was changed: %s",
+                           status_text(st));
+    }
+}
+
+enum status
+wlm_group_changed(struct api *a, const struct api_request *r, const char *name, enum status st,
+                  const struct catalog_result *result, struct reply *out)
+{
+    struct group_info g;
+    if (st != ST_OK) {
+        return failed(r, name, st, out);
+    }
+    /* What may be let in now. */
+    dispatch_pump(a, 0);
+    parker_at(a->parker, 0);
+    log_info("%s \"%s\" by connection %llu of account \"%s\"", r->ep->doc, name,
+             (unsigned long long)r->origin.cid, r->origin.account_name);
+    json_t *o = wlm_answer(r);
+    if (groups_find(a->groups, name, &g) == ST_OK) {
+        jobj_put(&o, "group", group_json_info(a, &g, false));
+    }
+    jobj_bool(&o, "stored", result->stored);
+    if (result->note != NULL) {
+        jobj_str(&o, "note", result->note);
+    }
+    return reply_json(out, o);
+}
+
+static bool
+take(const json_t *j, json_int_t min, json_int_t max, size_t *out)
+{
+    json_int_t v = json_integer_value(j);
+    if (!json_is_integer(j) || v < min || v > max) {
+        return false;
+    }
+    *out = (size_t)v;
+    return true;
+}
+
+enum status
+wlm_page_parse(const struct api_request *r, const json_t *o, struct wlm_page *page,
+               struct reply *out)
+{
+    const char *key;
+    json_t *v;
+    *page = (struct wlm_page){.limit = WLM_LIMIT_DEFAULT};
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        bool offset = strcmp(key, "offset") == 0;
+        bool known = offset || strcmp(key, "limit") == 0;
+        if (known && (offset ? take(v, 0, INT64_MAX, &page->offset)
+                             : take(v, 1, WLM_LIMIT_MAX, &page->limit))) {
+            continue;
+        }
+        enum status st =
+            wlm_error(r, out, 400, known ? "invalid value for %.64s" : "unknown key: %.64s", key);
+        return st == ST_OK ? ST_INVAL : st;
+    }
+    return ST_OK;
+}
+
+enum status
+wlm_run(struct api *a, struct api_request *r, struct reply *out, wlm_with_json *fn)
+{
+    json_t *o;
+    enum status st = wlm_parse(r, out, &o);
+    if (st != ST_OK) {
+        return st == ST_SYNTAX ? ST_OK : st;
+    }
+    st = fn(a, r, o, out);
+    json_decref(o);
+    return st;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the $WLM.API.GROUP endpoints have in common. On a worker. */
+#ifndef API_WLM_GROUP_H
+#define API_WLM_GROUP_H
+
+#include "api/catalog.h"
+#include "api/reply.h"
+#include "api/request.h"
+
+/* The last token of the subject: the name of a group. */
+const char *wlm_group_name(const struct api_request *r);
+
+/* Answers a change with the group as it is now ("stored", "note", and the group), or with what went
+ * wrong. name: of the group. */
+enum status wlm_group_changed(struct api *a, const struct api_request *r, const char *name,
+                              enum status st, const struct catalog_result *result,
+                              struct reply *out) MUST_CHECK;
+
+/* "group not found", code 404. */
+enum status wlm_group_missing(const struct api_request *r, const char *name,
+                              struct reply *out) MUST_CHECK;
+
+/* A page of a list: the members offset and limit of the request. ST_INVAL: out says what is wrong.
+ */
+struct wlm_page {
+    size_t offset, limit;
+};
+enum status wlm_page_parse(const struct api_request *r, const json_t *o, struct wlm_page *page,
+                           struct reply *out) MUST_CHECK;
+
+/* Runs fn with the request's JSON object; what is no object is answered. */
+typedef enum status wlm_with_json(struct api *a, struct api_request *r, const json_t *o,
+                                  struct reply *out);
+enum status wlm_run(struct api *a, struct api_request *r, struct reply *out,
+                    wlm_with_json *fn) MUST_CHECK;
+
+#endif

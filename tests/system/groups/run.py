@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Workload groups over real connections: run.py --server BIN, a build with the endpoint of a set cost ($SYS.REQ.TEST.SLEEP).
+
+Prints PASS name | FAIL name reason."""
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), "overload"), os.path.dirname(HERE)]
+from peer import Peer  # noqa: E402
+from run import ENDINGS, TIMEOUT, Load, expect  # noqa: E402
+from server import Server, find_binary  # noqa: E402
+
+CONF = """
+accounts {
+  SYS { users: [ { user: admin, password: s },
+                 { user: looker, password: s, permissions { publish: ["$WLM.API.GROUP.INFO.>"], subscribe: ">" } } ] }
+  APP { users: [ { user: checkout-1, password: app }, { user: checkout-2, password: app }, { user: other, password: app } ] }
+}
+system_account: SYS
+api { workers: 8, request_deadline: "10s" }
+store_dir: "%s/store"
+workload_groups { %s }
+"""
+SLEEP = b"$SYS.REQ.TEST.SLEEP"
+CHECKOUT = """
+  checkout {
+    match { account: APP, user: "checkout-*", subject: "$SYS.REQ.TEST.>" }
+    throttling { limit: %d, attribute: user }
+    queue { size: %d }
+  }"""
+
+
+class Plane:
+    """A server with these groups, and its connections."""
+
+    def __init__(self, binary, directory, groups):
+        self.binary, self.directory, self.peers, self.server = binary, directory, [], None
+        self.write(groups)
+        self.start()
+
+    def write(self, groups):
+        with open(os.path.join(self.directory, "server.conf"), "w", encoding="ascii") as f:
+            f.write(CONF % (self.directory, groups))
+
+    def start(self):
+        path = os.path.join(self.directory, "server.conf")
+        self.server = Server(self.binary, self.directory, ["-c", path, "-m", "-1"], TIMEOUT)
+        self.server.wait_ready()
+        self.admin = self.peer("admin", "s").ready()
+
+    def restart(self):
+        expect(self.close() is None)
+        self.peers = []
+        self.start()
+
+    def peer(self, user="checkout-1", secret="app"):
+        p = Peer(self.server.address(), user, secret, TIMEOUT)
+        self.peers.append(p)
+        return p
+
+    def ask(self, subject, body=None):
+        return json.loads(self.admin.ask(b"$WLM.API." + subject, json.dumps(body).encode() if body is not None else b""))
+
+    def stats(self, name=b"checkout"):
+        return self.ask(b"STATS." + name)["group"]["stats"]
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + TIMEOUT
+        while not condition():
+            expect(time.monotonic() < deadline, "not in time: " + what)
+
+    def reload(self, groups):
+        self.write(groups)
+        self.server.signal("HUP")
+        self.server.wait_log("Reloaded server configuration")
+
+    def check(self):
+        """The counters add up, and the backstop found nothing."""
+        c = self.ask(b"QUEUE.INFO")["counters"]
+        for counts in [c] + list(c["levels"].values()):
+            expect(counts["received"] == sum(counts[k] for k in ENDINGS) + counts["parked"] + counts["queued"] + counts["running"], counts)
+        totals = self.ask(b"STATS")["totals"]
+        expect(totals["swept_cancelled"] == 0 and totals["swept_admitted"] == 0, totals)
+
+    def close(self):
+        for p in self.peers:
+            p.sock.close()
+        return self.server.stop()
+
+
+def test_burst_runs_in_order_and_nothing_is_lost(plane):
+    """3,000 at once, one at a time: all answered, in the order in which they came."""
+    plane.reload(CHECKOUT % (1, 3000))
+    peer = plane.peer().ready()
+    peer.send(b"SUB _INBOX.o.* 1\r\n")
+    peer.send(b"".join(b"PUB %s _INBOX.o.%d 0\r\n\r\n" % (SLEEP, i) for i in range(3000)))
+    for i in range(3000):
+        subject, payload = peer.message()
+        expect(subject == b"_INBOX.o.%d" % i and b"error" not in payload, i, subject, payload)
+    s = plane.stats()
+    expect(s["running"] == 0 and s["queued_current"] == 0 and s["total_queue_rejections"] == 0, s)
+    plane.check()
+
+
+def test_each_user_has_a_limit_of_its_own(plane):
+    loads = [Load(plane.peer(u), u) for u in ("checkout-1", "checkout-2", "other")]
+    for load in loads:
+        load.send(300, 1000)
+    for load in loads:
+        load.wait_all()
+        expect(load.kinds["ok"] == 300, load.kinds)
+    group = plane.ask(b"GROUP.INFO.checkout")["group"]
+    expect(group["stats"]["total_admitted"] == 600, group)
+    expect(sorted(b["user"] for b in group["buckets"]) == ["checkout-1", "checkout-2"], group)
+    expect(group["stats"]["total_queued"] > 0, group)
+    plane.check()
+
+
+def test_over_the_size_exactly_so_many_are_refused(plane):
+    plane.reload(CHECKOUT % (2, 50))
+    load = Load(plane.peer(), "l")
+    load.send(2, 500000)
+    plane.until(lambda: plane.stats()["running"] == 2, "two run")
+    load.send(100, 0)
+    load.wait_all()
+    expect(load.kinds == {"ok": 52, 429: 50}, load.kinds)
+    s = plane.stats()
+    expect(s["total_queue_rejections"] == 50 and s["queue_peak"] == 50 and s["total_throttled"] == 100, s)
+    plane.check()
+
+
+def test_client_that_leaves_with_five_thousand_parked(plane):
+    plane.reload(CHECKOUT % (1, 10000))
+    Load(plane.peer(), "stays").send(1, 1500000)
+    plane.until(lambda: plane.stats()["running"] == 1, "one runs")
+    leaves = plane.peer()
+    Load(leaves, "l").send(5000, 0)
+    plane.until(lambda: plane.stats()["queued_current"] == 5000, "5000 are parked")
+    leaves.sock.shutdown(2)
+    began = time.monotonic()
+    plane.until(lambda: plane.stats()["queued_current"] == 0, "none is parked")
+    expect(time.monotonic() - began < 1, "it took %.3f s" % (time.monotonic() - began))
+    s = plane.stats()
+    expect(s["total_queue_cancelled"] == 5000 and s["running"] == 1, s)
+    plane.check()
+
+
+def test_own_deadline_ends_what_is_parked(plane):
+    plane.reload(CHECKOUT % (1, 100))
+    load = Load(plane.peer(), "l")
+    load.send(1, 1500000)
+    plane.until(lambda: plane.stats()["running"] == 1, "one runs")
+    began = time.monotonic()
+    load.send(20, 0, b"Nats-Request-Timeout: 200ms")
+    plane.until(lambda: load.kinds[408] == 20, "20 have expired")
+    expect(0.15 < time.monotonic() - began < 1.2, "they were told after %.3f s" % (time.monotonic() - began))
+    load.wait_all()
+    plane.check()
+
+
+def test_groups_made_by_an_operator_survive_and_those_of_the_file_win(plane):
+    made = plane.ask(b"GROUP.CREATE.mine", {"match": {"user": "other"}, "throttling": {"limit": 3}, "queue": {"size": 7}})
+    expect(made["type"] == "io.sluice.wlm.v1.group_create_response" and made["stored"] is True, made)
+    plane.restart()
+    expect(plane.ask(b"GROUP.NAMES")["groups"] == ["checkout", "mine"])
+    expect(plane.stats(b"mine")["size"] == 7)
+    plane.reload(CHECKOUT % (2, 50) + "\n  mine { throttling { limit: 9 } }")
+    expect(plane.stats(b"mine")["limit"] == 9)
+    expect("note" in plane.ask(b"GROUP.INFO.mine"))
+    expect(plane.server.log_has("that of the file is in force"))
+    error = plane.ask(b"GROUP.UPDATE.mine", {"queue": {"size": 1, "timeout": "1s"}})["error"]
+    expect(error["code"] == 400 and "queue.timeout" in error["description"], error)
+    expect(plane.ask(b"GROUP.DELETE.checkout")["error"]["code"] == 409)
+
+
+def test_only_who_is_permitted_administers(plane):
+    looker = plane.peer("looker", "s").ready()
+    answer = json.loads(looker.ask(b"$WLM.API.GROUP.INFO.checkout"))
+    expect(answer["group"]["name"] == "checkout", answer)
+    looker.send(b"PUB $WLM.API.GROUP.DELETE.checkout 0\r\n\r\n")
+    line = looker.line()
+    while not line.startswith(b"-ERR"):
+        line = looker.line()
+    expect(b"Permissions Violation" in line, line)
+    outsider = plane.peer("other").ready()
+    outsider.send(b"SUB _INBOX.x 1\r\nPUB $WLM.API.GROUP.NAMES _INBOX.x 0\r\n\r\n")
+    expect(outsider.message()[1].startswith(b"NATS/1.0 503"))
+
+
+def test_the_monitor_shows_the_groups(plane):
+    import urllib.request
+    load = Load(plane.peer(), "l")
+    load.send(20, 1000)
+    load.wait_all()
+    base = "http://%s:%d" % plane.server.address("monitoring")
+    with urllib.request.urlopen(base + "/wlmz", timeout=TIMEOUT) as answer:
+        z = json.loads(answer.read())
+    expect(z["groups"][0]["stats"]["total_admitted"] == 20 and z["totals"]["groups"] == 1, z)
+    with urllib.request.urlopen(base + "/metrics", timeout=TIMEOUT) as answer:
+        expect('sluice_api_group_admitted_total{group="checkout"} 20' in answer.read().decode())
+    with urllib.request.urlopen(base + "/apiz", timeout=TIMEOUT) as answer:
+        expect(json.loads(answer.read())["workload_groups"]["groups"] == 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="workload groups over real connections")
+    parser.add_argument("--server", default="build/release/sluice-testing")
+    parser.add_argument("names", nargs="*", help="only tests whose name has one of these")
+    args = parser.parse_args()
+    binary = find_binary(args.server)
+    if binary is None:
+        sys.exit("no such server: %s" % args.server)
+    failed = 0
+    for key, test in list(globals().items()):
+        name = key[5:]
+        if not key.startswith("test_") or (args.names and not any(n in name for n in args.names)):
+            continue
+        with tempfile.TemporaryDirectory(prefix="groups-") as directory:
+            plane, why = None, None
+            try:
+                plane = Plane(binary, directory, CHECKOUT % (2, 1000))
+                test(plane)
+            except (AssertionError, RuntimeError, OSError, ValueError, KeyError, IndexError) as e:
+                why = "%s: %s" % (type(e).__name__, e)
+            end = plane.close() if plane else None
+            why = "; ".join(filter(None, [why, end]))
+            print("FAIL groups/%s %s" % (name, why.replace("\n", " ")) if why else "PASS groups/" + name, flush=True)
+            if why and plane:
+                print("\n".join("    log: " + line for line in plane.server.log[-6:]))
+            failed += bool(why)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
