@@ -10,12 +10,12 @@
 #include "server/base/log.h"
 #include "server/base/mem.h"
 
-static const char NO_STORE[] =
+static const char no_store[] =
     "no store_dir is configured: the group is not kept and ends with this server";
-static const char OF_FILE[] =
+static const char of_the_file[] =
     "the group is of the configuration file: the change is in force until "
     "the next reload or restart";
-static const char SHADOWED[] =
+static const char is_shadowed[] =
     "the configuration file has a group of this name, which is the one in force";
 
 /* `lock` guards busy; the rest is of whoever set it. */
@@ -244,7 +244,7 @@ copy_made(struct catalog *c, struct group_conf **out)
 static void
 say(const struct catalog *c, struct catalog_result *out)
 {
-    *out = (struct catalog_result){c->dir != NULL, c->dir != NULL ? NULL : NO_STORE};
+    *out = (struct catalog_result){c->dir != NULL, c->dir != NULL ? NULL : no_store};
 }
 
 enum status
@@ -278,9 +278,12 @@ catalog_update(struct catalog *c, const struct group_conf *conf, struct catalog_
     say(c, out);
     struct group_conf *of_file = named(c->file, c->n_file, conf->name);
     if (of_file != NULL) {
-        *of_file = *conf;
-        *out = (struct catalog_result){false, OF_FILE};
-        return end(c, groups_update(c->gs, conf));
+        *out = (struct catalog_result){false, of_the_file};
+        enum status st = groups_update(c->gs, conf);
+        if (st == ST_OK) {
+            *of_file = *conf;
+        }
+        return end(c, st);
     }
     struct group_conf *made = named(c->made, c->n_made, conf->name);
     if (made == NULL) {
@@ -314,7 +317,7 @@ catalog_remove(struct catalog *c, const char *name, struct catalog_result *out)
         c->n_made--;
         st = commit(c, before, n);
     }
-    out->note = of_file ? SHADOWED : out->note;
+    out->note = of_file ? is_shadowed : out->note;
     mem_free(before);
     return end(c, st);
 }

@@ -66,7 +66,7 @@ free_group(struct groups *gs, struct group *g)
         group_drop_bucket(gs, b);
     }
     list_remove(&g->node);
-    mem_free(g);
+    group_destroy(g);
 }
 
 void
@@ -151,22 +151,28 @@ get_bucket(struct groups *gs, struct group *g, const struct group_who *who)
 /* ---- arrival ------------------------------------------------------------------------------------
  */
 
+/* The pattern at *at, and *at behind it. */
 static bool
-is_match(const struct group_conf *c, const struct group_who *who)
+takes(bool (*fn)(const char *pattern, const char *text), const char **at, const char *text)
 {
-    return (c->account[0] == '\0' || match_glob(c->account, who->account)) &&
-           (c->subject[0] == '\0' || match_subject(c->subject, who->subject)) &&
-           (c->user[0] == '\0' || match_glob(c->user, who->user)) &&
-           (c->client[0] == '\0' || match_glob(c->client, who->client));
+    const char *pattern = *at;
+    *at += strlen(pattern) + 1;
+    return *pattern == '\0' || fn(pattern, text);
+}
+
+static bool
+is_match(const char *at, const struct group_who *who)
+{
+    return takes(match_glob, &at, who->user) && takes(match_glob, &at, who->client) &&
+           takes(match_glob, &at, who->account) && takes(match_subject, &at, who->subject);
 }
 
 static struct group *
 find(struct groups *gs, const struct group_who *who)
 {
-    for (struct list_node *n = gs->rules.next; n != &gs->rules; n = n->next) {
-        struct group *g = LIST_ENTRY(n, struct group, node);
-        if (is_match(&g->conf, who)) {
-            return g;
+    for (size_t i = 0; i < gs->n_rules; i++) {
+        if (is_match(gs->index[i].patterns, who)) {
+            return gs->index[i].group;
         }
     }
     return NULL;

@@ -5,6 +5,7 @@
 
 #include "api/group_priv.h"
 #include "api/group_turn.h"
+#include "server/base/assert.h"
 #include "server/base/mem.h"
 
 static struct group *
@@ -24,11 +25,35 @@ named(struct list_node *list, const char *name)
     return NULL;
 }
 
+/* In the order in which they are matched. */
+static char *
+pack_patterns(const struct group_conf *c)
+{
+    const char *const texts[] = {c->user, c->client, c->account, c->subject};
+    size_t size = 0;
+    for (int i = 0; i < 4; i++) {
+        size += strlen(texts[i]) + 1;
+    }
+    char *all = mem_alloc(size);
+    char *at = all;
+    for (int i = 0; all != NULL && i < 4; i++) {
+        size_t n = strlen(texts[i]) + 1;
+        memcpy(at, texts[i], n);
+        at += n;
+    }
+    return all;
+}
+
 static struct group *
 new_group(const struct group_conf *conf)
 {
     struct group *g = mem_alloc(sizeof(*g));
     if (g == NULL) {
+        return NULL;
+    }
+    g->patterns = pack_patterns(conf);
+    if (g->patterns == NULL) {
+        mem_free(g);
         return NULL;
     }
     g->conf = *conf;
@@ -38,6 +63,16 @@ new_group(const struct group_conf *conf)
     fullest_init(&g->by_entries);
     fullest_init(&g->by_bytes);
     return g;
+}
+
+/* The one in force becomes as `like` is, which gets what is not used any more. */
+static void
+assume(struct group *g, struct group *like)
+{
+    char *unused = g->patterns;
+    g->conf = like->conf;
+    g->patterns = like->patterns;
+    like->patterns = unused;
 }
 
 /* After its settings changed: what may be let in now waits for its turn. */
@@ -81,7 +116,7 @@ plan_fini(struct plan *p)
 {
     struct list_node *n;
     while ((n = list_pop_front(&p->fresh)) != NULL) {
-        mem_free(group_of(n));
+        group_destroy(group_of(n));
     }
 }
 
@@ -114,7 +149,7 @@ enforce(struct groups *gs, struct group *g, struct list_node *old, struct list_n
         atomic_fetch_add(&gs->active, 1);
         return NULL;
     }
-    was->conf = g->conf;
+    assume(was, g);
     list_remove(&was->node);
     list_insert_after(at->prev, &was->node);
     judge_all(gs, was);
@@ -138,6 +173,16 @@ detach(struct groups *gs, enum group_source source, struct list_node *old)
 }
 
 static void
+index_all(struct groups *gs)
+{
+    size_t i = 0;
+    for (struct list_node *n = gs->rules.next; n != &gs->rules; n = n->next) {
+        gs->index[i++] = (struct group_rule){group_of(n)->patterns, group_of(n)};
+    }
+    ASSERT(i == gs->n_rules);
+}
+
+static void
 set_locked(struct groups *gs, enum group_source source, struct plan *p, struct list_node *unused)
 {
     struct list_node old;
@@ -153,6 +198,7 @@ set_locked(struct groups *gs, enum group_source source, struct plan *p, struct l
     while (!list_is_empty(&old)) {
         bury(gs, group_of(old.next));
     }
+    index_all(gs);
 }
 
 enum status
@@ -186,13 +232,19 @@ groups_set(struct groups *gs, enum group_source source, const struct group_conf 
 enum status
 groups_update(struct groups *gs, const struct group_conf *conf)
 {
+    struct group *like = new_group(conf);
+    if (like == NULL) {
+        return ST_NOMEM;
+    }
     pthread_mutex_lock(&gs->lock);
     struct group *g = named(&gs->rules, conf->name);
     if (g != NULL) {
-        g->conf = *conf;
+        assume(g, like);
+        index_all(gs);
         judge_all(gs, g);
     }
     pthread_mutex_unlock(&gs->lock);
+    group_destroy(like);
     return g == NULL ? ST_NOTFOUND : ST_OK;
 }
 

@@ -18,7 +18,7 @@ enum group_source { GROUP_FROM_CONFIG, GROUP_FROM_API };
  * ST_CLOSED. Of two groups of one name, that of the configuration is in force. */
 enum status groups_set(struct groups *gs, enum group_source source, const struct group_conf *conf,
                        size_t n) MUST_CHECK;
-/* Changes one that is there, until it is set again. ST_NOTFOUND. */
+/* Changes one that is there, until it is set again. ST_NOTFOUND, ST_NOMEM. */
 enum status groups_update(struct groups *gs, const struct group_conf *conf) MUST_CHECK;
 /* For all groups that have none of their own; 0: none. */
 void groups_set_cancel_after(struct groups *gs, int64_t ns);

@@ -48,6 +48,9 @@ struct group_bucket {
 /* Guarded by the groups' lock. */
 struct group {
     struct list_node node; /* groups.rules or groups.zombies */
+    /* owned: the texts of the match, one behind the other, each with its NUL; the walk over the
+     * groups touches these alone. */
+    char *patterns;
     struct group_conf conf;
     enum group_source source;
     bool is_zombie; /* matches nothing any more; lets in what is parked */
@@ -84,6 +87,11 @@ struct groups {
     struct list_node rules;   /* owned: by order of matching */
     struct list_node zombies; /* owned */
     size_t n_rules;
+    /* The same in the order of matching: the walk over them touches little memory. */
+    struct group_rule {
+        const char *patterns; /* borrowed: of the group */
+        struct group *group;  /* borrowed: in rules */
+    } index[GROUPS_MAX];
     struct ktab buckets, keys, owners;
     struct list_node turns;
     struct list_node hands;

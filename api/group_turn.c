@@ -17,12 +17,19 @@ group_drop_bucket(struct groups *gs, struct group_bucket *b)
 }
 
 void
+group_destroy(struct group *g)
+{
+    mem_free(g->patterns);
+    mem_free(g);
+}
+
+void
 group_reap(struct groups *gs, struct group *g)
 {
     if (g->is_zombie && g->n_buckets == 0) {
         list_remove(&g->node);
         atomic_fetch_sub(&gs->active, 1);
-        mem_free(g);
+        group_destroy(g);
     }
 }
 

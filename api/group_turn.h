@@ -17,6 +17,7 @@ void group_wake(struct groups *gs, struct group_room *room);
 /* Into another state; room: of BUCKET_BLOCKED, or of BUCKET_READY that it was woken for. */
 void group_turn(struct groups *gs, struct group_bucket *b, enum bucket_state state,
                 struct group_room *room);
+void group_destroy(struct group *g);
 /* A zombie that holds nothing goes. */
 void group_reap(struct groups *gs, struct group *g);
 void group_drop_bucket(struct groups *gs, struct group_bucket *b);

@@ -34,23 +34,37 @@ is_token(const char *s, size_t n, char c)
     return n == 1 && *s == c;
 }
 
+/* True at the end of a token. */
+static bool
+is_end(char c)
+{
+    return c == '.' || c == '\0';
+}
+
 bool
 match_subject(const char *pattern, const char *subject)
 {
     for (;;) {
-        size_t p = strcspn(pattern, ".");
-        size_t s = strcspn(subject, ".");
-        if (is_token(pattern, p, '>') && pattern[p] == '\0') {
-            return s > 0;
+        if (pattern[0] == '>' && pattern[1] == '\0') {
+            return *subject != '\0';
         }
-        if (!is_token(pattern, p, '*') && (p != s || memcmp(pattern, subject, p) != 0)) {
-            return false;
+        if (pattern[0] == '*' && is_end(pattern[1])) {
+            pattern++;
+            subject += strcspn(subject, ".");
+        } else {
+            while (*pattern == *subject && !is_end(*pattern)) {
+                pattern++;
+                subject++;
+            }
+            if (!is_end(*pattern) || !is_end(*subject)) {
+                return false;
+            }
         }
-        if (pattern[p] == '\0' || subject[s] == '\0') {
-            return pattern[p] == subject[s];
+        if (*pattern == '\0' || *subject == '\0') {
+            return *pattern == *subject;
         }
-        pattern += p + 1;
-        subject += s + 1;
+        pattern++;
+        subject++;
     }
 }
 

@@ -34,8 +34,8 @@ struct wlm_select {
 
 enum wlm_keys { WLM_KEYS_LIST, WLM_KEYS_CANCEL };
 
-/* Reads the members id, account, cid, level, group, and for a list offset and limit, for a cancel all.
- * ST_INVAL: an unknown key or a bad value; out names it. */
+/* Reads the members id, account, cid, level, group, and for a list offset and limit, for a cancel
+ * all. ST_INVAL: an unknown key or a bad value; out names it. */
 enum status wlm_select(struct api *a, const struct api_request *r, const json_t *o,
                        enum wlm_keys keys, struct wlm_select *sel, struct reply *out) MUST_CHECK;
 

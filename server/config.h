@@ -21,9 +21,7 @@ struct config_pair {
     char *key, *value; /* owned */
 };
 
-struct api_weight;
 struct cli;
-struct group_conf;
 
 struct config {
     /* server */
@@ -83,10 +81,6 @@ struct config {
     char *store_dir;
 
     struct config_api api;
-    struct api_weight *weights; /* owned, with its names; api { account_weights } */
-    size_t n_weights;
-    struct group_conf *groups; /* owned; workload_groups, order of the file */
-    size_t n_groups;
 
     struct cli *cli; /* ref; the flags it was made with; NULL: none */
     _Atomic int refs;

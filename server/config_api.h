@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The block api { … } of the configuration: the API plane. Part of a snapshot. */
+/* The blocks api { … } and workload_groups { … } of the configuration: the API plane. Part of a
+ * snapshot. */
 #ifndef SERVER_CONFIG_API_H
 #define SERVER_CONFIG_API_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct api_weight;
+struct group_conf;
 
 enum config_discipline { CONFIG_FIFO, CONFIG_LIFO, CONFIG_ADAPTIVE };
 /* Defaults and ranges are in the option table. Times are nanoseconds, sizes bytes. */
@@ -23,6 +28,10 @@ struct config_api {
     int64_t max_pending_commits;
     int64_t cancel_after; /* 0: none */
     bool limits;          /* false: neither limits nor deadlines nor levels (for measurements) */
+    struct api_weight *weights; /* owned, with its names; account_weights */
+    size_t n_weights;
+    struct group_conf *groups; /* owned; the block workload_groups, in the order of the file */
+    size_t n_groups;
 };
 
 #endif

@@ -60,7 +60,7 @@ read_group(struct config_loader *ld, const struct conf_value *v, const char *key
 {
     char err[ERR_LEN];
     char name[KEY_LEN];
-    struct group_conf *c = &ld->c->groups[ld->c->n_groups];
+    struct group_conf *c = &ld->c->api.groups[ld->c->api.n_groups];
     size_t errors = ld->n_errors;
     if (group_conf_init(c, key, err, sizeof(err)) != ST_OK) {
         config_loader_error(ld, v, "%s", err);
@@ -81,7 +81,7 @@ read_group(struct config_loader *ld, const struct conf_value *v, const char *key
     if (ld->n_errors == errors && group_conf_check(c, err, sizeof(err)) != ST_OK) {
         config_loader_error(ld, v, "workload group \"%s\": %s", c->name, err);
     }
-    ld->c->n_groups++;
+    ld->c->api.n_groups++;
 }
 
 CONFIG_GROUPS(block)
@@ -97,10 +97,10 @@ CONFIG_GROUPS(block)
         config_loader_error(ld, v, "%zu workload groups are more than %u", n, GROUPS_MAX);
         return;
     }
-    mem_free(c->groups);
-    c->n_groups = 0;
-    c->groups = mem_alloc_array(n, sizeof(*c->groups));
-    if (c->groups == NULL) {
+    mem_free(c->api.groups);
+    c->api.n_groups = 0;
+    c->api.groups = mem_alloc_array(n, sizeof(*c->api.groups));
+    if (c->api.groups == NULL) {
         ld->nomem = true;
         return;
     }
@@ -118,12 +118,12 @@ CONFIG_GROUPS(block)
 static void
 free_weights(struct config *c)
 {
-    for (size_t i = 0; i < c->n_weights; i++) {
-        mem_free((char *)(uintptr_t)c->weights[i].account);
+    for (size_t i = 0; i < c->api.n_weights; i++) {
+        mem_free((char *)(uintptr_t)c->api.weights[i].account);
     }
-    mem_free(c->weights);
-    c->weights = NULL;
-    c->n_weights = 0;
+    mem_free(c->api.weights);
+    c->api.weights = NULL;
+    c->api.n_weights = 0;
 }
 
 CONFIG_GROUPS(weights)
@@ -139,8 +139,8 @@ CONFIG_GROUPS(weights)
         return;
     }
     free_weights(c);
-    c->weights = mem_alloc_array(n, sizeof(*c->weights));
-    for (size_t i = 0; c->weights != NULL && i < n; i++) {
+    c->api.weights = mem_alloc_array(n, sizeof(*c->api.weights));
+    for (size_t i = 0; c->api.weights != NULL && i < n; i++) {
         const struct conf_value *w = conf_map_at(v->map, i);
         if (w->type != CONF_INT || w->i < 1 || w->i > WEIGHT_MAX) {
             config_loader_error(ld, w, "%s: the weight of \"%s\" must be a number from 1 to %d",
@@ -150,25 +150,25 @@ CONFIG_GROUPS(weights)
         char *account = mem_strdup(conf_map_key(v->map, i));
         ld->nomem = ld->nomem || account == NULL;
         if (account != NULL) {
-            c->weights[c->n_weights++] = (struct api_weight){account, w->i};
+            c->api.weights[c->api.n_weights++] = (struct api_weight){account, w->i};
         }
     }
-    ld->nomem = ld->nomem || c->weights == NULL;
+    ld->nomem = ld->nomem || c->api.weights == NULL;
 }
 
 void
 config_groups_free(struct config *c)
 {
-    mem_free(c->groups);
+    mem_free(c->api.groups);
     free_weights(c);
 }
 
 bool
 config_groups_equal(const struct config *a, const struct config *b)
 {
-    bool same = a->n_groups == b->n_groups;
-    for (size_t i = 0; same && i < a->n_groups; i++) {
-        same = group_conf_equal(&a->groups[i], &b->groups[i]);
+    bool same = a->api.n_groups == b->api.n_groups;
+    for (size_t i = 0; same && i < a->api.n_groups; i++) {
+        same = group_conf_equal(&a->api.groups[i], &b->api.groups[i]);
     }
     return same;
 }
@@ -176,10 +176,10 @@ config_groups_equal(const struct config *a, const struct config *b)
 bool
 config_groups_equal_weights(const struct config *a, const struct config *b)
 {
-    bool same = a->n_weights == b->n_weights;
-    for (size_t i = 0; same && i < a->n_weights; i++) {
-        same = a->weights[i].weight == b->weights[i].weight &&
-               strcmp(a->weights[i].account, b->weights[i].account) == 0;
+    bool same = a->api.n_weights == b->api.n_weights;
+    for (size_t i = 0; same && i < a->api.n_weights; i++) {
+        same = a->api.weights[i].weight == b->api.weights[i].weight &&
+               strcmp(a->api.weights[i].account, b->api.weights[i].account) == 0;
     }
     return same;
 }

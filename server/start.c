@@ -50,11 +50,11 @@ start_io_threads(const struct config *cfg)
 struct api_tenants
 start_api_tenants(const struct config *cfg)
 {
-    return (struct api_tenants){.groups = cfg->groups,
-                                .n_groups = cfg->n_groups,
+    return (struct api_tenants){.groups = cfg->api.groups,
+                                .n_groups = cfg->api.n_groups,
                                 .cancel_after = cfg->api.cancel_after,
-                                .weights = cfg->weights,
-                                .n_weights = cfg->n_weights,
+                                .weights = cfg->api.weights,
+                                .n_weights = cfg->api.n_weights,
                                 .store_dir = cfg->store_dir};
 }
 

@@ -27,8 +27,8 @@ test_config_groups_are_read_in_their_order(void **state)
         "  counts { }\n"
         "}\n"
         "api { cancel_after: \"1m\", account_weights { A: 3, B: 1 } }\n");
-    assert_int_equal(c->n_groups, 3);
-    const struct group_conf *g = &c->groups[0];
+    assert_int_equal(c->api.n_groups, 3);
+    const struct group_conf *g = &c->api.groups[0];
     assert_string_equal(g->name, "checkout");
     assert_string_equal(g->account, "SHOP");
     assert_string_equal(g->user, "checkout-*");
@@ -40,14 +40,14 @@ test_config_groups_are_read_in_their_order(void **state)
     assert_int_equal(g->size, 500);
     assert_int_equal(g->max_bytes, 16 << 20);
     assert_int_equal(g->cancel_after, 30 * CLOCK_S);
-    assert_string_equal(c->groups[1].name, "a_rest");
-    assert_int_equal(c->groups[1].mode, GROUP_MONITOR);
-    assert_int_equal(c->groups[1].size, 0);
-    assert_int_equal(c->groups[2].limit, 0);
+    assert_string_equal(c->api.groups[1].name, "a_rest");
+    assert_int_equal(c->api.groups[1].mode, GROUP_MONITOR);
+    assert_int_equal(c->api.groups[1].size, 0);
+    assert_int_equal(c->api.groups[2].limit, 0);
     assert_int_equal(c->api.cancel_after, 60 * CLOCK_S);
-    assert_int_equal(c->n_weights, 2);
-    assert_string_equal(c->weights[0].account, "A");
-    assert_int_equal(c->weights[0].weight, 3);
+    assert_int_equal(c->api.n_weights, 2);
+    assert_string_equal(c->api.weights[0].account, "A");
+    assert_int_equal(c->api.weights[0].weight, 3);
     config_unref(c);
 }
 
