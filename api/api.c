@@ -66,6 +66,7 @@ make_subs(struct api *a)
             a->subs[a->n_subs++] = (struct api_subscription){
                 .subject = subject,
                 .endpoint = all[i],
+                .jetstream = (all[i]->flags & API_EP_JS) != 0,
                 .system_only = (all[i]->flags & API_EP_SYSTEM) != 0,
                 .users_only = (all[i]->flags & API_EP_USERS) != 0,
             };

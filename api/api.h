@@ -70,6 +70,7 @@ enum status api_set_tenants(struct api *a, const struct api_tenants *t) MUST_CHE
 struct api_subscription {
     const char *subject; /* borrowed until api_free; may hold wildcards */
     const struct api_endpoint *endpoint;
+    bool jetstream; /* only where JetStream is on */
     bool system_only;
     bool users_only;
 };

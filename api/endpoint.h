@@ -21,6 +21,7 @@ enum api_ep_flags {
     API_EP_USERS = 1 << 1,     /* served in every account but the system's */
     API_EP_LIFT = 1 << 2,      /* on the operator level where the system account asks */
     API_EP_NO_REPLY = 1 << 3,  /* has an effect worth its run where nobody asked for an answer */
+    API_EP_JS = 1 << 5,        /* served where JetStream is on */
     API_EP_TEST_ONLY = 1 << 4, /* not in a release: left out of the documentation */
 };
 

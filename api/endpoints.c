@@ -43,22 +43,101 @@ extern const struct api_endpoint ep_group_info;
 extern const struct api_endpoint ep_group_names;
 extern const struct api_endpoint ep_group_list;
 extern const struct api_endpoint ep_wlm_stats;
+extern const struct api_endpoint ep_js_info;
+extern const struct api_endpoint ep_js_stream_create;
+extern const struct api_endpoint ep_js_stream_update;
+extern const struct api_endpoint ep_js_stream_delete;
+extern const struct api_endpoint ep_js_stream_purge;
+extern const struct api_endpoint ep_js_stream_info;
+extern const struct api_endpoint ep_js_stream_names;
+extern const struct api_endpoint ep_js_stream_list;
+extern const struct api_endpoint ep_js_msg_get;
+extern const struct api_endpoint ep_js_msg_delete;
+extern const struct api_endpoint ep_js_stream_snapshot;
+extern const struct api_endpoint ep_js_stream_restore;
+extern const struct api_endpoint ep_js_consumer_create;
+extern const struct api_endpoint ep_js_durable_create;
+extern const struct api_endpoint ep_js_consumer_info;
+extern const struct api_endpoint ep_js_consumer_names;
+extern const struct api_endpoint ep_js_consumer_list;
+extern const struct api_endpoint ep_js_consumer_delete;
+extern const struct api_endpoint ep_js_consumer_pause;
+extern const struct api_endpoint ep_js_consumer_unpin;
+extern const struct api_endpoint ep_js_consumer_reset;
+extern const struct api_endpoint ep_js_clustered;
+extern const struct api_endpoint ep_js_clustered_consumer;
+extern const struct api_endpoint ep_js_account_purge;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_sleep;
 #endif
 
 static const struct api_endpoint *const all[] = {
-    &ep_statsz,         &ep_idz,          &ep_varz,         &ep_connz,
-    &ep_subsz,          &ep_routez,       &ep_gatewayz,     &ep_leafz,
-    &ep_accountz,       &ep_jsz,          &ep_healthz,      &ep_profilez,
-    &ep_expvarz,        &ep_ipqueuesz,    &ep_raftz,        &ep_reload,
-    &ep_kick,           &ep_ldm,          &ep_acc_connz,    &ep_acc_subsz,
-    &ep_acc_leafz,      &ep_acc_jsz,      &ep_acc_info,     &ep_acc_statz,
-    &ep_acc_conns,      &ep_ping_statz,   &ep_nsubs,        &ep_debug_subs,
-    &ep_user_info,      &ep_my_connz,     &ep_my_statz,     &ep_request_list,
-    &ep_request_cancel, &ep_queue_info,   &ep_queue_update, &ep_group_create,
-    &ep_group_update,   &ep_group_delete, &ep_group_info,   &ep_group_names,
-    &ep_group_list,     &ep_wlm_stats,
+    &ep_statsz,
+    &ep_idz,
+    &ep_varz,
+    &ep_connz,
+    &ep_subsz,
+    &ep_routez,
+    &ep_gatewayz,
+    &ep_leafz,
+    &ep_accountz,
+    &ep_jsz,
+    &ep_healthz,
+    &ep_profilez,
+    &ep_expvarz,
+    &ep_ipqueuesz,
+    &ep_raftz,
+    &ep_reload,
+    &ep_kick,
+    &ep_ldm,
+    &ep_acc_connz,
+    &ep_acc_subsz,
+    &ep_acc_leafz,
+    &ep_acc_jsz,
+    &ep_acc_info,
+    &ep_acc_statz,
+    &ep_acc_conns,
+    &ep_ping_statz,
+    &ep_nsubs,
+    &ep_debug_subs,
+    &ep_user_info,
+    &ep_my_connz,
+    &ep_my_statz,
+    &ep_request_list,
+    &ep_request_cancel,
+    &ep_queue_info,
+    &ep_queue_update,
+    &ep_group_create,
+    &ep_group_update,
+    &ep_group_delete,
+    &ep_group_info,
+    &ep_group_names,
+    &ep_group_list,
+    &ep_wlm_stats,
+    &ep_js_info,
+    &ep_js_stream_create,
+    &ep_js_stream_update,
+    &ep_js_stream_delete,
+    &ep_js_stream_purge,
+    &ep_js_stream_info,
+    &ep_js_stream_names,
+    &ep_js_stream_list,
+    &ep_js_msg_get,
+    &ep_js_msg_delete,
+    &ep_js_stream_snapshot,
+    &ep_js_stream_restore,
+    &ep_js_consumer_create,
+    &ep_js_durable_create,
+    &ep_js_consumer_info,
+    &ep_js_consumer_names,
+    &ep_js_consumer_list,
+    &ep_js_consumer_delete,
+    &ep_js_consumer_pause,
+    &ep_js_consumer_unpin,
+    &ep_js_consumer_reset,
+    &ep_js_clustered,
+    &ep_js_clustered_consumer,
+    &ep_js_account_purge,
 #ifdef TESTING
     &ep_test_sleep,
 #endif

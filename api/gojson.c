@@ -276,6 +276,28 @@ is_malformed(const char *data, size_t len, char *out, size_t size)
     return true;
 }
 
+bool
+gojson_decoder_error(const char *data, size_t len, char *out, size_t size)
+{
+    char c[16];
+    struct scan s = {.p = data, .end = data + len};
+    if (scan_value(&s, "looking for beginning of value")) {
+        skip_space(&s);
+        s.context = "looking for beginning of value";
+        if (s.p == s.end) {
+            return false;
+        }
+    }
+    if (s.p == s.end) {
+        (void)snprintf(out, size, "unexpected EOF");
+        return true;
+    }
+    quote((unsigned char)*s.p, c, sizeof(c));
+    (void)snprintf(out, size, "invalid character %s %s at offset %td", c, s.context,
+                   s.p - data + 1);
+    return true;
+}
+
 enum status
 gojson_load(const char *data, size_t len, size_t flags, json_t **out, char *err, size_t err_size)
 {

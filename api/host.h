@@ -12,6 +12,7 @@
 
 #include "server/base/status.h"
 
+struct js;
 struct account; /* of the server; api/ only hands it back. Lives until after api_free. */
 
 /* Where a request came from. A connection is named by loop and id, never by a pointer. */
@@ -89,6 +90,12 @@ struct api_host {
     enum status (*reload)(void *ctx, char **err);
     enum status (*kick)(void *ctx, uint64_t cid);
     enum status (*lame_duck)(void *ctx, uint64_t cid);
+
+    /* The JetStream engine, or NULL: it is off. */
+    struct js *(*jetstream)(void *ctx);
+    /* The "client" object of events: the connection of the origin. New reference, or NULL. May wait
+     * some ms for the loops. */
+    json_t *(*client_info)(void *ctx, const struct api_origin *origin);
 };
 
 #endif

@@ -72,6 +72,12 @@ server_api(struct server *s)
     return s->api;
 }
 
+struct js *
+server_js(const struct server *s)
+{
+    return s->js;
+}
+
 struct monitor *
 server_monitor(struct server *s)
 {

@@ -87,6 +87,7 @@ add_services(struct server *s, struct account *a)
     size_t n = api_subscriptions(s->api, &v);
     for (size_t i = 0; i < n; i++) {
         bool wanted = a->is_system ? !v[i].users_only : !v[i].system_only;
+        wanted = wanted && (!v[i].jetstream || s->config->js.enabled);
         enum status st = wanted ? add_service(a, &v[i]) : ST_OK;
         if (st != ST_OK) {
             return st;

@@ -13,6 +13,7 @@
 #include "server/base/status.h"
 #include "server/config_api.h"
 #include "server/config_auth.h"
+#include "server/config_js.h"
 
 /* What a write past write_deadline does to a client; default is to close it. */
 enum config_write_timeout { CONFIG_WRITE_DEFAULT, CONFIG_WRITE_CLOSE, CONFIG_WRITE_RETRY };
@@ -76,9 +77,8 @@ struct config {
     char *system_account; /* "$SYS" unless set; NULL: no_system_account */
     bool auth_block;      /* authorization { … } was given */
 
-    /* JetStream, as far as its limits of the API plane go */
-    bool jetstream; /* always false: not supported */
-    char *store_dir;
+    struct config_js js;
+    char *store_dir; /* NULL: in the system's folder for temporary files */
 
     struct config_api api;
 

@@ -140,5 +140,6 @@ config_account_equal(const struct config_account *a, const struct config_account
 {
     return same(a->name, b->name) && a->max_conns == b->max_conns && a->max_subs == b->max_subs &&
            a->max_payload == b->max_payload && a->max_leafs == b->max_leafs &&
+           config_js_account_equal(&a->js, &b->js) &&
            config_perms_equal(a->default_perms, b->default_perms);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "server/base/status.h"
+#include "server/config_js.h"
 
 /* A list of subjects, each perhaps with a queue ("subject queue", as in subscribe permissions). */
 struct config_subjects {
@@ -43,6 +44,7 @@ struct config_account {
     int64_t max_subs;
     int64_t max_payload;
     int64_t max_leafs;
+    struct config_js_account js;
     struct config_perms *default_perms; /* owned or NULL */
 };
 

@@ -28,6 +28,12 @@ CONFIG_BLOCK(max_connections);
 CONFIG_BLOCK(sub_tokens);
 CONFIG_BLOCK(jetstream);
 CONFIG_BLOCK(jetstream_limit);
+CONFIG_BLOCK(jetstream_store_dir);
+CONFIG_BLOCK(jetstream_sync);
+CONFIG_BLOCK(jetstream_size);
+CONFIG_BLOCK(jetstream_idle);
+CONFIG_BLOCK(jetstream_limits);
+CONFIG_BLOCK(jetstream_batch);
 CONFIG_BLOCK(api);
 
 /* "host:port", "[v6]:port" or ":port" into its parts; *host may be empty, *port any number: what is

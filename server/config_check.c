@@ -129,7 +129,8 @@ check_system_account(struct config *c, const struct config_loader *ld, char **er
         }
         return ST_OK;
     }
-    if (ld->no_system_account && !has_account(c, SYSTEM_ACCOUNT)) {
+    /* JetStream is a service of the system account. */
+    if (ld->no_system_account && !c->js.enabled && !has_account(c, SYSTEM_ACCOUNT)) {
         mem_free(c->system_account);
         c->system_account = NULL;
         return ST_OK;
@@ -197,15 +198,15 @@ check_limits(const struct config *c, char **err)
 {
     char a[NUMBER_DURATION_LEN];
     char b[NUMBER_DURATION_LEN];
-    if (c->jetstream) {
-        return fail(err, "--jetstream is not supported yet");
-    }
     if (c->lame_duck_grace_period >= c->lame_duck_duration) {
         return fail(err,
                     "lame duck grace period (%s) should be strictly lower than lame duck duration "
                     "(%s)",
                     number_format_duration(c->lame_duck_grace_period, a),
                     number_format_duration(c->lame_duck_duration, b));
+    }
+    if (c->js.domain != NULL && strpbrk(c->js.domain, ".*> \t") != NULL) {
+        return fail(err, "invalid domain name: may not contain ., * or >");
     }
     if (c->max_payload > c->max_pending) {
         return fail(err, "max_payload (%lld) cannot be higher than max_pending (%lld)",

@@ -6,10 +6,10 @@
 
 #include "server/base/clock.h"
 #include "server/base/mem.h"
+#include "server/base/subject.h"
 #include "server/conf/number.h"
 #include "server/config.h"
 #include "server/config_loader.h"
-#include "server/route/subject.h"
 
 #define RESPONSES_MAX     1
 #define RESPONSES_EXPIRES (120 * CLOCK_S)

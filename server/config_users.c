@@ -343,8 +343,10 @@ read_account_key(struct config_loader *ld, const struct conf_value *v, const cha
         config_perms_read(ld, v, &a->default_perms);
     } else if (strcasecmp(key, "limits") == 0) {
         read_limits(ld, v, a);
-    } else if (option_has_word("nkey imports exports jetstream mappings maps msg_trace trace_dest",
-                               key, true)) {
+    } else if (strcasecmp(key, "jetstream") == 0) {
+        config_js_read_account(ld, v, &a->js);
+    } else if (option_has_word("nkey imports exports mappings maps msg_trace trace_dest", key,
+                               true)) {
         bool empty_map = v->type == CONF_MAP && conf_map_len(v->map) == 0 &&
                          option_has_word("mappings maps", key, true);
         if (!is_off(v) && !empty_map) {
@@ -369,6 +371,7 @@ add_account(struct config_loader *ld, const char *name)
     }
     c->accounts = list;
     a->max_conns = a->max_subs = a->max_payload = a->max_leafs = -1;
+    a->js = (struct config_js_account){false, -1, -1, -1, -1, -1, -1, -1, false};
     config_loader_copy(ld, &a->name, name);
     list[c->n_accounts++] = a;
     return a;

@@ -92,6 +92,18 @@ lame_duck(void *ctx, uint64_t cid)
     return server_lame_duck_conn(ctx, cid);
 }
 
+static struct js *
+jetstream(void *ctx)
+{
+    return server_js(ctx);
+}
+
+static json_t *
+client_info(void *ctx, const struct api_origin *origin)
+{
+    return js_host_client_info(ctx, origin->cid);
+}
+
 void
 host_init(struct server *s)
 {
@@ -106,5 +118,7 @@ host_init(struct server *s)
                                     .user_info = user_info,
                                     .reload = reload,
                                     .kick = kick,
-                                    .lame_duck = lame_duck};
+                                    .lame_duck = lame_duck,
+                                    .jetstream = jetstream,
+                                    .client_info = client_info};
 }

@@ -13,6 +13,7 @@
 #include "server/net/closed.h"
 #include "server/server.h"
 #include "server/server_loops.h"
+#include "stream/js_host.h"
 
 struct auth;
 struct event_base;
@@ -57,6 +58,8 @@ struct server {
     struct hasher *hasher; /* owned */
     struct api *api;       /* owned */
     struct api_host host_fns;
+    struct js *js; /* owned; NULL: off */
+    struct js_host js_fns;
     struct monitor *monitor; /* owned */
 
     struct event_base *base; /* owned: the main thread's */
@@ -105,6 +108,19 @@ void lame_duck_fini(struct server *s);
 
 /* host.c: what the API plane needs. */
 void host_init(struct server *s);
+
+/* js_host.c: what the JetStream engine needs. */
+void js_host_init(struct server *s);
+/* The connection of that id as events show it; NULL: it is gone. Any thread but a loop. */
+json_t *js_host_client_info(void *server, uint64_t cid);
+
+/* jetstream.c. begin: opens the store and serves what it has, where the configuration wants it;
+ * after a failure a [FTL] line was logged. stop: while the loops still run. free: after them. */
+enum status jetstream_begin(struct server *s) MUST_CHECK;
+void jetstream_stop(struct server *s);
+void jetstream_free(struct server *s);
+/* Gives the accounts of a configuration their JetStream and its limits. Main thread. */
+enum status jetstream_apply(struct server *s, const struct config *cfg) MUST_CHECK;
 
 /* Closes the connection of that id, on whichever loop it is. text: a static error that the client
  * is told first, or NULL. Any thread. */

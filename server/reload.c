@@ -38,7 +38,8 @@ reload_make_info(struct server *s, const struct config *cfg, bool lame_duck, str
                              .port = s->port,
                              .headers = !cfg->no_header_support,
                              .auth_required = auth_required,
-                             .jetstream = cfg->jetstream,
+                             .jetstream = cfg->js.enabled,
+                             .domain = cfg->js.domain,
                              .lame_duck = lame_duck,
                              .max_payload = cfg->max_payload};
     if (cfg->client_advertise != NULL) {
@@ -212,7 +213,11 @@ swap_in(struct server *s, struct config *now, char **err)
     if (st == ST_OK) {
         st = auth_new(&auth, now, accounts_get, s);
     }
+    if (st == ST_OK) {
+        st = jetstream_apply(s, now);
+    }
     if (st != ST_OK) {
+        auth_unref(auth);
         *err = mem_strdup(status_text(st));
         config_unref(now);
         return st;

@@ -8,14 +8,15 @@
 #include <stdint.h>
 
 #include "server/base/status.h"
+#include "server/base/version.h"
 
 struct account;
 struct api;
 struct config;
+struct js;
 struct monitor;
 struct server;
 
-#define SERVER_VERSION "2.15.2" /* the NATS level that we match: clients gate features on it */
 #define SLUICE_VERSION "0.1.0"
 #define SERVER_PROTO   1
 
@@ -37,6 +38,8 @@ struct config *server_config(struct server *s);
 int64_t server_config_load_wall(const struct server *s);
 
 struct api *server_api(struct server *s);
+/* NULL: JetStream is off. Constant while clients are served. Any thread. */
+struct js *server_js(const struct server *s);
 /* NULL before it was made and after it was freed. Any thread. */
 struct monitor *server_monitor(struct server *s);
 

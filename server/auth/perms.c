@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "server/base/mem.h"
+#include "server/base/subject.h"
 #include "server/config.h"
-#include "server/route/subject.h"
 
 static void
 free_rules(struct perm_rules *r)

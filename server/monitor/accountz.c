@@ -14,6 +14,7 @@
 #include "server/monitor/views.h"
 #include "server/monitor/vopts.h"
 #include "server/server.h"
+#include "stream/js.h"
 
 static int
 by_name(const void *a, const void *b)
@@ -55,7 +56,10 @@ put_detail(struct jput *p, json_t *o, struct server *s, const struct account_inf
     jput_bool_opt(p, o, "is_system", a->is_system);
     jput_bool(p, o, "expired", false);
     jput_bool(p, o, "complete", true);
-    jput_bool(p, o, "jetstream_enabled", false);
+    struct js *js = server_js(s);
+    struct account *acc = server_account(s, a->name);
+    jput_bool(p, o, "jetstream_enabled",
+              js != NULL && acc != NULL && js_account_of(js, acc) != NULL);
     jput_int(p, o, "leafnode_connections", 0);
     jput_int(p, o, "client_connections", a->conns);
     jput_int(p, o, "subscriptions", a->num_subs);

@@ -8,13 +8,13 @@
 
 #include "server/base/clock.h"
 #include "server/base/mem.h"
+#include "server/base/subject.h"
 #include "server/inspect.h"
 #include "server/monitor/connsort.h"
 #include "server/monitor/jput.h"
 #include "server/monitor/subdetail.h"
 #include "server/monitor/text.h"
 #include "server/monitor/vopts.h"
-#include "server/route/subject.h"
 #include "server/server.h"
 
 enum { DEFAULT_LIMIT = 1024 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /jsz: JetStream, which is off. */
+/* /jsz: JetStream, its accounts, streams and consumers. */
 #ifndef SERVER_MONITOR_JSZ_H
 #define SERVER_MONITOR_JSZ_H
 

@@ -25,6 +25,9 @@
 #include "server/monitor/vopts.h"
 #include "server/server.h"
 
+/* Of the bits in which nats-server tells what a server can. */
+enum { FLAG_JETSTREAM = 1 };
+
 enum {
     STATSZ_FIRST_MS = 250,
     STATSZ_MAX_MS = 10000,
@@ -368,12 +371,13 @@ monitor_server_info(struct server *s)
     jput_str(&p, o, "name", server_name(s));
     jput_str(&p, o, "host", server_host(s));
     jput_str(&p, o, "id", server_id(s));
-    jput_str(&p, o, "ver", SERVER_VERSION);
     struct config *c = server_config(s);
+    jput_str_opt(&p, o, "domain", c->js.domain);
+    jput_str(&p, o, "ver", SERVER_VERSION);
     varz_put_tags(&p, o, c);
+    jput_bool(&p, o, "jetstream", c->js.enabled);
+    jput_int(&p, o, "flags", c->js.enabled ? FLAG_JETSTREAM : 0);
     config_unref(c);
-    jput_bool(&p, o, "jetstream", false);
-    jput_int(&p, o, "flags", 0);
     jput_int(&p, o, "seq", (int64_t)monitor_next_seq(server_monitor(s)));
     jput_time(&p, o, "time", clock_wall_ns());
     json_t *out;

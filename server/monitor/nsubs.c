@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "server/base/subject.h"
 #include "server/inspect.h"
 #include "server/monitor/vopts.h"
-#include "server/route/subject.h"
 #include "server/server.h"
 
 static bool

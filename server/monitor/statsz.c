@@ -3,6 +3,7 @@
 
 #include "server/inspect.h"
 #include "server/monitor/jput.h"
+#include "server/monitor/js_stats.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/usage.h"
 #include "server/monitor/varz.h"
@@ -60,6 +61,9 @@ statsz_build(struct server *s, struct vopts *o, json_t **out)
     }
     jput_int_opt(&p, root, "stalled_clients", t.stalled_clients);
     jput_int(&p, root, "active_servers", 1);
+    if (server_js(s) != NULL) {
+        js_stats_put_varz(&p, root, s);
+    }
     jput_int(&p, root, "gomaxprocs", usage_cores());
     return jput_end(&p, root, out);
 }

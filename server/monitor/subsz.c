@@ -3,13 +3,13 @@
 
 #include <string.h>
 
+#include "server/base/subject.h"
 #include "server/inspect.h"
 #include "server/monitor/jput.h"
 #include "server/monitor/subdetail.h"
 #include "server/monitor/sublistz.h"
 #include "server/monitor/views.h"
 #include "server/monitor/vopts.h"
-#include "server/route/subject.h"
 
 enum { DEFAULT_LIMIT = 1024 };
 

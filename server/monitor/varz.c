@@ -7,6 +7,7 @@
 #include "server/config.h"
 #include "server/inspect.h"
 #include "server/monitor/jput.h"
+#include "server/monitor/js_stats.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/text.h"
 #include "server/monitor/usage.h"
@@ -68,11 +69,11 @@ put_settings(struct jput *p, json_t *o, struct server *s, const struct config *c
     jput_int(p, o, "max_control_line", c->max_control_line);
     jput_int(p, o, "max_payload", c->max_payload);
     jput_int(p, o, "max_pending", c->max_pending);
-    static const char *const not_here[] = {"cluster", "gateway",   "leaf",
-                                           "mqtt",    "websocket", "jetstream"};
+    static const char *const not_here[] = {"cluster", "gateway", "leaf", "mqtt", "websocket"};
     for (size_t i = 0; i < sizeof not_here / sizeof not_here[0]; i++) {
         jput_obj(p, o, not_here[i]);
     }
+    js_stats_put_varz(p, o, s);
     jput_int(p, o, "tls_timeout", TLS_TIMEOUT_S);
     jput_int(p, o, "write_deadline", c->write_deadline);
 }

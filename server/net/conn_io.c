@@ -282,11 +282,11 @@ note_progress(struct conn *c, int64_t wrote)
     c->batch_wrote += wrote;
     if (c->is_slow && c->batch_left <= 0) {
         int64_t took = clock_mono_ns() - (c->batch_until - c->loop->cfg->write_deadline);
+        long long chunks = c->batch_wrote / OUTBUF_CHUNK + 1;
         c->is_slow = false;
         conn_log(c, LVL_INFO,
                  "Slow Consumer Recovered: Flush took %.3fs with %lld chunks of %lld total bytes.",
-                 (double)took / CLOCK_S, (long long)(c->batch_wrote / OUTBUF_CHUNK + 1),
-                 (long long)c->batch_wrote);
+                 (double)took / CLOCK_S, chunks, (long long)c->batch_wrote);
     }
 }
 

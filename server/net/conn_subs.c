@@ -8,6 +8,8 @@
 #include "server/base/hash.h"
 #include "server/base/mem.h"
 #include "server/net/loop.h"
+#include "server/server.h"
+#include "stream/js.h"
 
 static struct sub **
 slot_of(const struct conn *c, const char *sid, size_t n)
@@ -26,6 +28,15 @@ conn_subs_find(const struct conn *c, const char *sid, size_t n)
         s = s->hnext;
     }
     return s;
+}
+
+static void
+tell_jetstream(const struct conn *c, const struct sub *s)
+{
+    struct js *js = server_js(c->loop->server);
+    if (js != NULL) {
+        js_interest_changed(js, c->account, sub_subject(s), s->subject_len);
+    }
 }
 
 static enum status
@@ -80,6 +91,7 @@ conn_subs_add(struct conn *c, const struct sub_spec *spec)
     c->n_subs++;
     atomic_fetch_add_explicit(&c->account->client_subs, 1, memory_order_relaxed);
     LOOP_COUNT(c->loop->stats.subs, 1);
+    tell_jetstream(c, s);
     return ST_OK;
 }
 
@@ -93,6 +105,7 @@ let_go(struct conn *c, struct sub *s)
     atomic_fetch_sub_explicit(&c->account->client_subs, 1, memory_order_relaxed);
     LOOP_COUNT(c->loop->stats.subs, -1);
     c->n_subs--;
+    tell_jetstream(c, s);
     sub_unref(s);
 }
 

@@ -10,6 +10,7 @@
 #include "server/base/buf.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "server/base/version.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
 #include "server/server.h"
@@ -35,6 +36,10 @@ to_json(const struct info_spec *spec)
     }
     if (o != NULL && spec->jetstream) {
         json_object_set_new(o, "jetstream", json_true());
+        json_object_set_new(o, "api_lvl", json_integer(JS_API_LEVEL));
+        if (spec->domain != NULL) {
+            json_object_set_new(o, "domain", json_string(spec->domain));
+        }
     }
     if (o != NULL && spec->lame_duck) {
         json_object_set_new(o, "ldm", json_true());

@@ -16,6 +16,7 @@ struct info_spec {
     const char *server_id, *server_name, *host, *xkey;
     int port;
     bool headers, auth_required, jetstream, lame_duck;
+    const char *domain; /* of JetStream; NULL: none */
     int64_t max_payload;
 };
 

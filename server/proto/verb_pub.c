@@ -7,6 +7,7 @@
 #include "server/auth/perms.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/subject.h"
 #include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
@@ -14,7 +15,8 @@
 #include "server/route/deliver.h"
 #include "server/route/replies.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
+
+enum { DOMAIN_SUBJECT = 4096 };
 
 static bool
 begins_with(const char *s, size_t n, const char *prefix)
@@ -111,6 +113,39 @@ send_no_responders(struct conn *c, const struct op *op)
     match_fini(&m);
 }
 
+/* With a domain, what clients send to $JS.<domain>.API.… is meant for $JS.API.…, and for the key
+ * value and object subjects behind that prefix. buf: where the other subject is written. */
+static void
+map_domain(struct inbound *in, const char *domain, char buf[DOMAIN_SUBJECT])
+{
+    static const char *const api[] = {"STREAM.", "CONSUMER.", "DIRECT.",
+                                      "META.",   "SERVER.",   "ACCOUNT."};
+    size_t n = strlen(domain);
+    size_t prefix = 4 + n + 5; /* $JS. <domain> .API. */
+    if (in->subject_len <= prefix || in->subject_len >= DOMAIN_SUBJECT ||
+        memcmp(in->subject, "$JS.", 4) != 0 || memcmp(in->subject + 4, domain, n) != 0 ||
+        memcmp(in->subject + 4 + n, ".API.", 5) != 0) {
+        return;
+    }
+    const char *rest = in->subject + prefix;
+    size_t len = in->subject_len - prefix;
+    if (begins_with(rest, len, "$KV.") || begins_with(rest, len, "$OBJ.")) {
+        in->subject = rest;
+        in->subject_len = len;
+        return;
+    }
+    bool known = len == 4 && memcmp(rest, "INFO", 4) == 0;
+    for (size_t i = 0; i < sizeof api / sizeof api[0] && !known; i++) {
+        known = begins_with(rest, len, api[i]);
+    }
+    if (known) {
+        memcpy(buf, "$JS.API.", 8);
+        memcpy(buf + 8, rest, len);
+        in->subject = buf;
+        in->subject_len = 8 + len;
+    }
+}
+
 void
 verb_pub(struct conn *c, const struct op *op, struct block *backing)
 {
@@ -137,6 +172,11 @@ verb_pub(struct conn *c, const struct op *op, struct block *backing)
                          .size = op->size,
                          .hdr_len = op->hdr_len,
                          .backing = backing};
+    const char *domain = c->loop->cfg->js.domain;
+    char buf[DOMAIN_SUBJECT];
+    if (domain != NULL && c->loop->cfg->js.enabled) {
+        map_domain(&in, domain, buf);
+    }
     if (deliver(&in) == 0 && op->reply_len > 0 && c->no_responders && !c->closed) {
         send_no_responders(c, op);
     }

@@ -7,13 +7,13 @@
 #include "server/auth/auth.h"
 #include "server/auth/perms.h"
 #include "server/base/log.h"
+#include "server/base/subject.h"
 #include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/conn_subs.h"
 #include "server/net/loop.h"
 #include "server/proto/verbs.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
 
 static void
 send_ok(struct conn *c)

@@ -22,6 +22,7 @@
 #include "server/net/peer.h"
 #include "server/net/stall.h"
 #include "server/route/cache.h"
+#include "server/route/deliver_js.h"
 #include "server/route/send.h"
 #include "server/route/sub.h"
 #include "server/server.h"
@@ -35,12 +36,12 @@ struct transit {
     struct account *account; /* borrowed: accounts outlive loops */
     uint64_t from_cid;
     uint64_t tried; /* as in struct inbound */
-    size_t subject_len, reply_len, size, hdr_len;
+    size_t subject_len, route_len, reply_len, size, hdr_len;
     struct block *block; /* ref or NULL: then the data is in bytes too */
     const char *data;    /* borrowed: in block or bytes */
     uint32_t n_subs, cap_subs;
     struct sub **subs; /* borrowed place: behind bytes; ref each */
-    char bytes[];      /* subject, reply, data */
+    char bytes[];      /* subject, route, reply, data */
 };
 
 static void
@@ -57,7 +58,9 @@ static struct transit *
 transit_new(const struct inbound *in, uint32_t cap_subs)
 {
     bool by_ref = in->backing != NULL && in->size > SHARE_FROM;
-    size_t bytes = in->subject_len + in->reply_len + (by_ref ? 0 : in->size);
+    size_t route_len = in->route != NULL ? in->route_len : 0;
+    size_t texts = in->subject_len + route_len + in->reply_len;
+    size_t bytes = texts + (by_ref ? 0 : in->size);
     bytes = (bytes + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     struct transit *t = mem_alloc_raw(sizeof *t + bytes + cap_subs * sizeof(struct sub *));
     if (t == NULL) {
@@ -67,22 +70,26 @@ transit_new(const struct inbound *in, uint32_t cap_subs)
                           .from_cid = in->from_cid,
                           .tried = in->tried,
                           .subject_len = in->subject_len,
+                          .route_len = route_len,
                           .reply_len = in->reply_len,
                           .size = in->size,
                           .hdr_len = in->hdr_len,
                           .cap_subs = cap_subs};
     t->subs = (struct sub **)(void *)(t->bytes + bytes);
     memcpy(t->bytes, in->subject, in->subject_len);
+    if (route_len > 0) {
+        memcpy(t->bytes + in->subject_len, in->route, route_len);
+    }
     if (in->reply_len > 0) {
-        memcpy(t->bytes + in->subject_len, in->reply, in->reply_len);
+        memcpy(t->bytes + in->subject_len + route_len, in->reply, in->reply_len);
     }
     if (by_ref) {
         t->block = block_ref(in->backing);
         t->data = in->data;
     } else {
-        t->data = t->bytes + in->subject_len + in->reply_len;
+        t->data = t->bytes + texts;
         if (in->size > 0) {
-            memcpy(t->bytes + in->subject_len + in->reply_len, in->data, in->size);
+            memcpy(t->bytes + texts, in->data, in->size);
         }
     }
     t->msg.bytes = sizeof *t + bytes + in->size;
@@ -92,12 +99,15 @@ transit_new(const struct inbound *in, uint32_t cap_subs)
 static struct inbound
 inbound_of(struct loop *l, const struct transit *t)
 {
+    const char *route = t->bytes + t->subject_len;
     return (struct inbound){.loop = l,
                             .account = t->account,
                             .from_cid = t->from_cid,
                             .subject = t->bytes,
                             .subject_len = t->subject_len,
-                            .reply = t->reply_len > 0 ? t->bytes + t->subject_len : NULL,
+                            .route = t->route_len > 0 ? route : NULL,
+                            .route_len = t->route_len,
+                            .reply = t->reply_len > 0 ? route + t->route_len : NULL,
                             .reply_len = t->reply_len,
                             .data = t->data,
                             .size = t->size,
@@ -236,6 +246,9 @@ to_sub(struct inbound *in, struct sub *s, struct spread *sp)
     if (s->loop == in->loop->index) {
         return send_to_sub(in, s);
     }
+    if (s->service != NULL) {
+        return deliver_js_receive(in, s->service);
+    }
     if (s->endpoint != NULL) {
         return to_api(in, s);
     }
@@ -283,7 +296,9 @@ to_group_named(struct inbound *in, const struct sub *like)
     struct match m = {0};
     size_t done = 0;
     uint64_t tried = in->tried;
-    if (sublist_match(in->account->subs, in->subject, in->subject_len, &m) != ST_OK) {
+    const char *route = in->route != NULL ? in->route : in->subject;
+    size_t route_len = in->route != NULL ? in->route_len : in->subject_len;
+    if (sublist_match(in->account->subs, route, route_len, &m) != ST_OK) {
         return 0;
     }
     const struct match_group *g = group_like(&m, like);
@@ -305,7 +320,9 @@ to_group_named(struct inbound *in, const struct sub *like)
 size_t
 deliver(struct inbound *in)
 {
-    const struct match *m = route_cache_match(in->loop, in->account, in->subject, in->subject_len);
+    const char *route = in->route != NULL ? in->route : in->subject;
+    size_t route_len = in->route != NULL ? in->route_len : in->subject_len;
+    const struct match *m = route_cache_match(in->loop, in->account, route, route_len);
     if (m == NULL) {
         LOOP_COUNT(in->loop->stats.dropped, 1);
         return 0;

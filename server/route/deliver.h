@@ -19,10 +19,12 @@ struct loop;
 struct inbound {
     struct loop *loop;
     struct account *account;
-    struct conn *from; /* NULL: the server itself, or a connection of another loop */
-    uint64_t from_cid; /* 0: the server itself */
-    const char *subject;
+    struct conn *from;   /* NULL: the server itself, or a connection of another loop */
+    uint64_t from_cid;   /* 0: the server itself */
+    const char *subject; /* as receivers see it */
     size_t subject_len;
+    const char *route; /* the subject that receivers are found by; NULL: the same */
+    size_t route_len;
     const char *reply; /* NULL where there is none */
     size_t reply_len;
     const char *data; /* header block and payload in one */

@@ -58,6 +58,10 @@ sub_unref(struct sub *s)
 {
     if (s != NULL && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) {
         peer_unref(s->peer);
+        if (s->service != NULL && s->service->release != NULL) {
+            s->service->release(s->service->arg);
+        }
+        mem_free(s->service);
         mem_free(s);
     }
 }

@@ -12,11 +12,19 @@
 
 struct account;
 struct api_endpoint;
+struct js_in;
 struct conn;
 struct peer;
 struct subset;
 
 #define SUB_LOOP_SERVICE UINT32_MAX /* of the server itself: no connection */
+
+/* What JetStream does with the messages of a subject. Constant. */
+struct sub_service {
+    void (*fn)(void *arg, const struct js_in *in); /* on the I/O threads */
+    void (*release)(void *arg); /* when the last reference of the subscription goes; or NULL */
+    void *arg;                  /* as `release` says */
+};
 
 /* Immutable but for: conn, nmsgs, max, hnext (the owning loop); set, index (the trie's lock). */
 struct sub {
@@ -25,6 +33,7 @@ struct sub {
     struct conn *conn; /* borrowed: set to NULL by the owning loop before the connection goes */
     struct peer *peer; /* ref; NULL for a service */
     const struct api_endpoint *endpoint; /* borrowed: static; a service's, else NULL */
+    struct sub_service *service;         /* owned; NULL: it is none of JetStream's */
     uint64_t cid;
     int64_t nmsgs;
     int64_t max;          /* UNSUB's limit; 0: none */

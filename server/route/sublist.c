@@ -9,8 +9,8 @@
 #include "server/base/hash.h"
 #include "server/base/list.h"
 #include "server/base/mem.h"
+#include "server/base/subject.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
 #include "server/route/trie.h"
 
 enum { GEN_LITERAL = 1024, GEN_FIRST = 256, TABLE_MIN = 64 };
@@ -431,6 +431,29 @@ sublist_has_interest(struct sublist *l, const char *subject, size_t n)
     if (lit != NULL || !trie_match(l->root, subject, n, stop_at_first, &found)) {
         found = true;
     }
+    pthread_rwlock_unlock(&l->lock);
+    return found;
+}
+
+static bool
+has_member(struct subset *set, const char *queue)
+{
+    if (queue[0] == '\0') {
+        return set->n > 0;
+    }
+    struct subset *g = set->groups;
+    while (g != NULL && strcmp(sub_queue(subset_members(g)[0]), queue) != 0) {
+        g = g->next;
+    }
+    return g != NULL;
+}
+
+bool
+sublist_has_literal(struct sublist *l, const char *subject, size_t n, const char *queue)
+{
+    pthread_rwlock_rdlock(&l->lock);
+    struct literal *lit = *find_literal(l, hash_bytes(subject, n), subject, n);
+    bool found = lit != NULL && has_member(&lit->set, queue);
     pthread_rwlock_unlock(&l->lock);
     return found;
 }

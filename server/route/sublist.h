@@ -53,6 +53,9 @@ enum status sublist_match(struct sublist *l, const char *subject, size_t n,
                           struct match *m) MUST_CHECK;
 /* True if at least one subscription matches. */
 bool sublist_has_interest(struct sublist *l, const char *subject, size_t n);
+/* True if somebody subscribed to just that subject, wildcards do not count, in that queue group
+ * ("": in none). */
+bool sublist_has_literal(struct sublist *l, const char *subject, size_t n, const char *queue);
 
 /* Where the three generations of one subject are: to be kept beside a cached match of it. Good as
  * long as the list. */

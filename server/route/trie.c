@@ -6,7 +6,7 @@
 #include "server/base/assert.h"
 #include "server/base/hash.h"
 #include "server/base/mem.h"
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 static uint32_t
 token_hash(const char *s, size_t n)

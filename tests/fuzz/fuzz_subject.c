@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subjects: two patterns of the input, separated by a LF, are put side by side on what every
  * subject of a small alphabet does with them. */
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 #include <stdint.h>
 #include <stdlib.h>

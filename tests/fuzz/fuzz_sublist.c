@@ -2,8 +2,8 @@
 /* A subscription list against a plain list of the same subscriptions, matched token by token. The
  * bytes are a programme of inserts, removals and matches over a small alphabet of subjects, so that
  * they meet. Matches are kept, and one whose stamp is current must be what a new match gives. */
+#include "server/base/subject.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
 #include "server/route/sublist.h"
 
 #include <stdint.h>

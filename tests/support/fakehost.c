@@ -149,6 +149,13 @@ on_kick(void *ctx, uint64_t cid)
     return cid == 5 ? ST_OK : ST_NOTFOUND;
 }
 
+static struct js *
+on_jetstream(void *ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
 void
 fakehost_init(struct fakehost *f)
 {
@@ -164,6 +171,7 @@ fakehost_init(struct fakehost *f)
         .reload = on_reload,
         .kick = on_kick,
         .lame_duck = on_kick,
+        .jetstream = on_jetstream,
     };
     assert_true(sodium_init() >= 0);
     for (unsigned i = 0; i < ACCOUNTS; i++) {

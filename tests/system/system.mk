@@ -11,6 +11,16 @@ SUITES        += monitor
 SUITE_monitor  = tests/system/monitor/compare.py --server $(SLUICE)
 NEEDS_monitor  = $(SLUICE)
 
+# The nats command line's JetStream.
+SUITES       += natsjs
+SUITE_natsjs  = python3 tests/system/natsjs.py $(or $(SERVER_BIN),$(SLUICE))
+NEEDS_natsjs  = $(if $(SERVER_BIN),,$(SLUICE))
+
+# Requests of the JetStream API, judged beside nats-server.
+SUITES       += jsapi
+SUITE_jsapi   = python3 tests/system/jsapi/judge.py $(SLUICE)
+NEEDS_jsapi   = $(SLUICE)
+
 # Everything at once, under the sanitizers and in the release build; each ends with a clean exit.
 SECONDS ?= 60
 soak: ## A server under everything at once, per build: release, asan, tsan (SECONDS=60 each)

@@ -27,6 +27,7 @@
 #                left there is removed               (default ./gonats-logs)
 #   CONFIGS=DIR  keep every configuration file that the servers were given
 #   RESULTS=FILE instead of results.tsv
+#   SYNC=2m      sync_interval of the servers with JetStream   (default: theirs)
 #   LIST=1       only print the tests that would run
 #   BUILD=DIR    where the programs are built     (default: one below $TMPDIR)
 set -eu

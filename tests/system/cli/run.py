@@ -214,7 +214,7 @@ def test_files_that_cannot_be_written(b):
 def test_what_is_not_there_yet_says_so(b):
     if not b.ours:
         raise Skip("what ours does not have yet")
-    for args in (["--cluster", "nats://127.0.0.1:-1"], ["--routes", "nats://127.0.0.1:1"], ["--tls"], ["-js"],
+    for args in (["--cluster", "nats://127.0.0.1:-1"], ["--routes", "nats://127.0.0.1:1"], ["--tls"],
                  ["--cluster_listen", "nats://127.0.0.1:-1"]):
         code, _, err = b.call("-a", "127.0.0.1", "-p", "-1", *args)
         expect(code == 1, args, code)

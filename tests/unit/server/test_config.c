@@ -109,7 +109,7 @@ test_config_limits_of_jetstream_are_those_of_the_api(void **state)
     assert_int_equal(c->api.request_queue_limit, 50);
     assert_int_equal(c->api.info_queue_limit, 60);
     config_unref(c);
-    c = conffile_good("jetstream { request_queue_limit: 0, info_queue_limit: -1 }");
+    c = conffile_good("jetstream { enabled: no, request_queue_limit: 0, info_queue_limit: -1 }");
     assert_int_equal(c->api.request_queue_limit, 10000);
     assert_int_equal(c->api.info_queue_limit, 10000);
     config_unref(c);

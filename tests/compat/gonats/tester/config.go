@@ -149,6 +149,9 @@ func (s *server) compose(parts map[string]string) string {
 	if i.plan.jetStream {
 		line("jetstream {")
 		line("  store_dir: %q", s.dir)
+		if sync := os.Getenv("SYNC"); sync != "" {
+			line("  sync_interval: %q", sync)
+		}
 		if extra := parts["jetstream"]; extra != "" {
 			line("  %s", extra)
 		}

@@ -50,7 +50,7 @@ check(enum nkey_kind kind, char first)
 {
     char text[NKEY_TEXT];
     char other[NKEY_TEXT];
-    unsigned char raw[35];
+    unsigned char raw[35] = {0};
     nkey_new_public(kind, text);
     assert_int_equal(strlen(text), 56);
     assert_int_equal(text[0], first);

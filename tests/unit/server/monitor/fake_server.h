@@ -117,6 +117,13 @@ server_api(struct server *s)
     return (struct api *)(void *)s;
 }
 
+struct js *
+server_js(const struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
 struct monitor *
 server_monitor(struct server *s)
 {

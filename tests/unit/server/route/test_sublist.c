@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "server/base/mem.h"
+#include "server/base/subject.h"
 #include "server/route/sub.h"
-#include "server/route/subject.h"
 #include "server/route/sublist.h"
 
 static struct sub *

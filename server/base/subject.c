@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 enum token_kind { TOKEN_LITERAL, TOKEN_ONE, TOKEN_REST };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/route/subject.h"
+#include "server/base/subject.h"
 
 static void
 test_subject_valid_has_no_empty_token_and_no_space(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subjects as byte ranges. Pure functions, any thread. Tokens are separated by '.'; '*' stands
  * for one token, '>' at the end for one or more. */
-#ifndef SERVER_ROUTE_SUBJECT_H
-#define SERVER_ROUTE_SUBJECT_H
+#ifndef SERVER_BASE_SUBJECT_H
+#define SERVER_BASE_SUBJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>

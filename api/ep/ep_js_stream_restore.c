@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "api/js_req.h"
+#include "api/js_stream.h"
+#include "stream/stream.h"
+
+struct ask {
+    json_t *config, *state; /* owned or NULL */
+};
+
+static const struct jfield fields[] = {{.key = "config",
+                                        .kind = JF_OBJECT,
+                                        .type = "server.StreamConfig",
+                                        .off = offsetof(struct ask, config)},
+                                       {.key = "state",
+                                        .kind = JF_OBJECT,
+                                        .type = "server.StreamState",
+                                        .off = offsetof(struct ask, state)},
+                                       {0}};
+
+static void
+restore(struct js_req *q, const struct ask *ask)
+{
+    char name[JS_REQ_NAME];
+    struct stream_config *cfg;
+    json_t *answer = NULL;
+    js_req_token(q, 5, name, sizeof(name));
+    if (!js_stream_config_of(q, ask->config, &cfg)) {
+        return;
+    }
+    if (!js_stream_name_config(q, cfg, name)) {
+        stream_config_free(cfg);
+        return;
+    }
+    if (stream_restore(q->acc, cfg, ask->state, &answer, &q->fail) != JS_OK) {
+        q->failed = true;
+        return;
+    }
+    js_req_answer(q, js_stream_merge(js_req_object(q), answer));
+}
+
+static enum status
+run(struct api *a, struct api_request *r, struct reply *out)
+{
+    struct js_req q;
+    struct ask ask = {0};
+    if (js_req_begin(&q, a, r, out, JS_BODY_REQUIRED) &&
+        js_req_read(&q, fields, "JSApiStreamRestoreRequest", &ask)) {
+        restore(&q, &ask);
+    }
+    json_decref(ask.config);
+    json_decref(ask.state);
+    return js_req_end(&q);
+}
+
+const struct api_endpoint ep_js_stream_restore = {
+    .name = "js_stream_restore",
+    .subjects = {"$JS.API.STREAM.RESTORE.*"},
+    .level = APIQ_NORMAL,
+    .flags = API_EP_JS | API_EP_NO_REPLY,
+    .order_token = 5,
+    .type = "io.nats.jetstream.api.v1.stream_restore_response",
+    .run = run,
+    .doc = "Makes a stream of such a copy.",
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One account's streams, limits and usage. Never freed before the engine. Any thread. */
+#ifndef STREAM_JS_ACCOUNT_H
+#define STREAM_JS_ACCOUNT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/base/list.h"
+#include "stream/js.h"
+#include "stream/ntab.h"
+
+enum { JS_ACCOUNT_SERVICES = 8 };
+
+/* Constant but for: streams, order, limits (lock), the atomics. */
+struct js_account {
+    struct list_node node; /* of the engine's list */
+    struct js *js;         /* borrowed: outlives it */
+    struct account *acc;   /* borrowed: outlives the engine */
+    char *name;            /* owned */
+    char hash[9];          /* of the name, for ack subjects with a domain */
+    pthread_mutex_t lock;
+    struct ntab streams;    /* by name; ref each */
+    struct list_node order; /* of stream.node, oldest first */
+    struct js_limits limits;
+    _Atomic int64_t memory, file;                   /* bytes used */
+    _Atomic int64_t reserved_memory, reserved_file; /* by max_bytes of streams */
+    _Atomic int64_t n_streams, n_consumers;
+    _Atomic uint64_t api_total, api_errors;
+    _Atomic uint32_t n_push;                          /* consumers with a deliver subject */
+    struct js_service *services[JS_ACCOUNT_SERVICES]; /* of the host */
+    pthread_mutex_t deliver_lock;                     /* a leaf: guards deliver */
+    struct ntab deliver;                              /* deliver subjects, the consumers' own use */
+};
+
+/* With a reference (stream_unref). NULL: none. */
+struct stream *js_account_stream(struct js_account *a, const char *name, size_t len);
+/* Puts it into the table, which takes a reference. ST_EXISTS. */
+enum status js_account_add(struct js_account *a, struct stream *s) MUST_CHECK;
+/* Takes it out and lets the reference go. */
+void js_account_remove(struct js_account *a, struct stream *s);
+
+/* All streams as an array with a reference each, sorted by name. js_streams_free lets go.
+ * ST_NOMEM. */
+enum status js_account_streams(struct js_account *a, struct stream ***out, size_t *n) MUST_CHECK;
+void js_streams_free(struct stream **v, size_t n);
+
+void js_account_limits(struct js_account *a, struct js_limits *out);
+
+/* Usage changes by `bytes` (may be negative). */
+void js_account_use(struct js_account *a, bool memory, int64_t bytes);
+/* True if `more` bytes would pass the account's or the server's limit. */
+bool js_account_is_over(struct js_account *a, bool memory, int64_t more);
+
+#endif

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer thread. Happy path: takes all that waits, begins, does each operation, deletes a
+ * slice of garbage, commits, tells. Failure: everything is rolled back; messages are reported as
+ * failed, other operations wait in `kept` for the next transaction, 100 ms later at the most. */
+#include <string.h>
+#include <time.h>
+
+#include "server/base/assert.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/mem.h"
+#include "stream/store_priv.h"
+
+#define SLICE_NS    (5 * CLOCK_MS)
+#define RETRY_NS    (100 * CLOCK_MS)
+#define BATCH_BYTES ((size_t)32 << 20)
+enum { BATCH_OPS = 16384, SLICE_ROWS = 512 };
+
+static const char *const texts[STMT_COUNT_] = {
+    [STORE_APPEND] = ("INSERT OR REPLACE INTO message(id, ts, subject, flags, hdr, data)"
+                      " VALUES(?, ?, ?, ?, ?, ?)"),
+    [STORE_PUT_SUBJECT] = "INSERT OR REPLACE INTO subject(stream, id, subject) VALUES(?, ?, ?)",
+    [STORE_REMOVE] = "DELETE FROM message WHERE id = ?",
+    [STORE_DROP_CHUNK] = "DELETE FROM chunk WHERE id = ?",
+    [STORE_PUT_CHUNK] = "INSERT OR REPLACE INTO chunk(id, data) VALUES(?, ?)",
+    [STORE_PUT_LOG] = "INSERT OR REPLACE INTO log(id, base, record) VALUES(?, ?, ?)",
+    [STORE_PUT_STREAM] = ("INSERT OR REPLACE INTO stream(id, account, name, record)"
+                          " VALUES(?, ?, ?, ?)"),
+    [STORE_DEL_STREAM] = "DELETE FROM stream WHERE id = ?",
+    [STORE_PUT_CONSUMER] = "INSERT OR REPLACE INTO consumer(stream, name, record) VALUES(?, ?, ?)",
+    [STORE_DEL_CONSUMER] = "DELETE FROM consumer WHERE stream = ? AND name = ?",
+    [STMT_BEGIN] = "BEGIN IMMEDIATE",
+    [STMT_COMMIT] = "COMMIT",
+    [STMT_ROLLBACK] = "ROLLBACK",
+    [STMT_DEL_LOG] = "DELETE FROM log WHERE id = ?",
+    [STMT_DEL_CONSUMERS] = "DELETE FROM consumer WHERE stream = ?",
+    [STMT_DEL_SUBJECTS] = "DELETE FROM subject WHERE stream = ?",
+    [STMT_GARBAGE_PUT] = ("INSERT INTO garbage(lo, hi, whole) VALUES(?1, ?2, ?3) ON CONFLICT(lo)"
+                          " DO UPDATE SET hi = max(hi, ?2), whole = max(whole, ?3)"),
+    [STMT_GARBAGE_GET] = "SELECT lo, hi, whole FROM garbage LIMIT 1",
+    [STMT_GARBAGE_CUT] = "UPDATE OR REPLACE garbage SET lo = ?2 WHERE lo = ?1",
+    [STMT_GARBAGE_DONE] = "DELETE FROM garbage WHERE lo BETWEEN ? AND ?",
+    [STMT_DEL_SLICE] = "DELETE FROM message WHERE id BETWEEN ? AND ?",
+    [STMT_DEL_CHUNKS] = "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
+    [STMT_FIRST_ROW] = "SELECT min(id) FROM message WHERE id BETWEEN ? AND ?",
+};
+
+int
+store_prepare_writer(struct store *s)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < STMT_COUNT_ && rc == SQLITE_OK; i++) {
+        if (texts[i] != NULL) {
+            rc = sqlite3_prepare_v3(s->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmts[i],
+                                    NULL);
+        }
+    }
+    return rc;
+}
+
+void
+store_finalize_writer(struct store *s)
+{
+    for (int i = 0; i < STMT_COUNT_; i++) {
+        (void)sqlite3_finalize(s->stmts[i]);
+        s->stmts[i] = NULL;
+    }
+}
+
+/* Runs a statement to its end; its bindings stay. */
+static int
+run(struct store *s, int i)
+{
+    int rc = sqlite3_step(s->stmts[i]);
+    int end = sqlite3_reset(s->stmts[i]);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : end;
+}
+
+static int
+run_u64(struct store *s, int i, uint64_t a)
+{
+    (void)sqlite3_bind_int64(s->stmts[i], 1, (sqlite3_int64)a);
+    return run(s, i);
+}
+
+static int
+run_u64_u64(struct store *s, int i, uint64_t a, uint64_t b)
+{
+    (void)sqlite3_bind_int64(s->stmts[i], 2, (sqlite3_int64)b);
+    return run_u64(s, i, a);
+}
+
+static int
+garbage_add(struct store *s, uint64_t lo, uint64_t hi, bool whole)
+{
+    (void)sqlite3_bind_int(s->stmts[STMT_GARBAGE_PUT], 3, whole);
+    s->garbage = true;
+    return run_u64_u64(s, STMT_GARBAGE_PUT, lo, hi);
+}
+
+static void
+bind_bytes(sqlite3_stmt *q, int at, const char *p, size_t n)
+{
+    if (n > 0) {
+        (void)sqlite3_bind_blob64(q, at, p, n, SQLITE_STATIC);
+    } else {
+        (void)sqlite3_bind_null(q, at);
+    }
+}
+
+static int
+op_append(struct store *s, const struct store_op *op)
+{
+    sqlite3_stmt *q = s->stmts[STORE_APPEND];
+    const struct msg *m = op->msg;
+    (void)sqlite3_bind_int64(q, 2, m->ts);
+    (void)sqlite3_bind_int64(q, 3, op->subject_id);
+    (void)sqlite3_bind_int64(q, 4, m->flags);
+    bind_bytes(q, 5, msg_hdr(m), m->hdr_len);
+    bind_bytes(q, 6, msg_data(m), m->data_len);
+    return run_u64(s, STORE_APPEND, op->row);
+}
+
+static int
+op_named(struct store *s, const struct store_op *op, bool with_data)
+{
+    sqlite3_stmt *q = s->stmts[op->kind];
+    (void)sqlite3_bind_text64(q, 2, op->name, op->name_len, SQLITE_STATIC, SQLITE_UTF8);
+    if (with_data) {
+        (void)sqlite3_bind_text64(q, 3, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
+    }
+    return run_u64(s, op->kind, op->stream);
+}
+
+static int
+op_subject(struct store *s, const struct store_op *op)
+{
+    sqlite3_stmt *q = s->stmts[STORE_PUT_SUBJECT];
+    (void)sqlite3_bind_text64(q, 3, op->name, op->name_len, SQLITE_STATIC, SQLITE_UTF8);
+    return run_u64_u64(s, STORE_PUT_SUBJECT, op->stream, op->subject_id);
+}
+
+static int
+op_put_chunk(struct store *s, const struct store_op *op)
+{
+    (void)sqlite3_bind_blob64(s->stmts[STORE_PUT_CHUNK], 2, op->data, op->data_len, SQLITE_STATIC);
+    return run_u64(s, STORE_PUT_CHUNK, op->row);
+}
+
+static int
+op_put_log(struct store *s, const struct store_op *op)
+{
+    sqlite3_stmt *q = s->stmts[STORE_PUT_LOG];
+    (void)sqlite3_bind_text64(q, 3, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
+    return run_u64_u64(s, STORE_PUT_LOG, op->stream, op->row);
+}
+
+static int
+op_put_stream(struct store *s, const struct store_op *op)
+{
+    sqlite3_stmt *q = s->stmts[STORE_PUT_STREAM];
+    size_t account = strnlen(op->name, op->name_len);
+    size_t skip = account < op->name_len ? account + 1 : account;
+    (void)sqlite3_bind_text64(q, 2, op->name, account, SQLITE_STATIC, SQLITE_UTF8);
+    (void)sqlite3_bind_text64(q, 3, op->name + skip, op->name_len - skip, SQLITE_STATIC,
+                              SQLITE_UTF8);
+    (void)sqlite3_bind_text64(q, 4, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
+    return run_u64(s, STORE_PUT_STREAM, op->stream);
+}
+
+static int
+op_del_stream(struct store *s, const struct store_op *op)
+{
+    static const int all[] = {STORE_DEL_STREAM, STMT_DEL_LOG, STMT_DEL_CONSUMERS,
+                              STMT_DEL_SUBJECTS};
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && rc == SQLITE_OK; i++) {
+        rc = run_u64(s, all[i], op->stream);
+    }
+    if (rc == SQLITE_OK) {
+        rc = garbage_add(s, STORE_ROW(op->stream, 0), STORE_ROW(op->stream + 1, 0) - 1, true);
+    }
+    return rc;
+}
+
+static int
+do_op(struct store *s, const struct store_op *op)
+{
+    switch (op->kind) {
+    case STORE_APPEND:
+        return op_append(s, op);
+    case STORE_PUT_SUBJECT:
+        return op_subject(s, op);
+    case STORE_REMOVE:
+    case STORE_DROP_CHUNK:
+        return run_u64(s, op->kind, op->row);
+    case STORE_REMOVE_RANGE:
+        return garbage_add(s, op->row, op->row_end, false);
+    case STORE_PUT_CHUNK:
+        return op_put_chunk(s, op);
+    case STORE_PUT_LOG:
+        return op_put_log(s, op);
+    case STORE_PUT_STREAM:
+        return op_put_stream(s, op);
+    case STORE_DEL_STREAM:
+        return op_del_stream(s, op);
+    case STORE_PUT_CONSUMER:
+        return op_named(s, op, true);
+    case STORE_DEL_CONSUMER:
+        return op_named(s, op, false);
+    case STORE_SYNC:
+    case STORE_KINDS_:
+        break;
+    }
+    return SQLITE_OK;
+}
+
+/* Deletes what of one range fits into the time. Sets *done where the range is gone. */
+static int
+delete_slice(struct store *s, uint64_t *lo, uint64_t hi, int64_t end, bool *done)
+{
+    int rc = SQLITE_OK;
+    *done = false;
+    while (rc == SQLITE_OK && !*done && clock_mono_ns() < end) {
+        sqlite3_stmt *q = s->stmts[STMT_FIRST_ROW];
+        (void)sqlite3_bind_int64(q, 1, (sqlite3_int64)*lo);
+        (void)sqlite3_bind_int64(q, 2, (sqlite3_int64)hi);
+        rc = sqlite3_step(q);
+        *done = rc == SQLITE_ROW && sqlite3_column_type(q, 0) == SQLITE_NULL;
+        uint64_t first = rc == SQLITE_ROW && !*done ? (uint64_t)sqlite3_column_int64(q, 0) : *lo;
+        int end_rc = sqlite3_reset(q);
+        rc = rc == SQLITE_ROW ? SQLITE_OK : end_rc;
+        if (rc == SQLITE_OK && !*done) {
+            uint64_t last = first + SLICE_ROWS - 1 < hi ? first + SLICE_ROWS - 1 : hi;
+            rc = run_u64_u64(s, STMT_DEL_SLICE, first, last);
+            *lo = last + 1;
+            *done = last == hi;
+        }
+    }
+    return rc;
+}
+
+/* One range of the garbage, in the open transaction. *freed: a stream's number that is free then.
+ */
+static int
+collect(struct store *s, uint64_t *freed)
+{
+    sqlite3_stmt *q = s->stmts[STMT_GARBAGE_GET];
+    int rc = sqlite3_step(q);
+    if (rc != SQLITE_ROW) {
+        s->garbage = false;
+        return sqlite3_reset(q);
+    }
+    uint64_t from = (uint64_t)sqlite3_column_int64(q, 0);
+    uint64_t hi = (uint64_t)sqlite3_column_int64(q, 1);
+    bool whole = sqlite3_column_int(q, 2) != 0;
+    (void)sqlite3_reset(q);
+    uint64_t lo = from;
+    bool done;
+    rc = delete_slice(s, &lo, hi, clock_mono_ns() + SLICE_NS, &done);
+    if (rc == SQLITE_OK && done) {
+        rc = run_u64_u64(s, STMT_GARBAGE_DONE, from, whole ? hi : from);
+        if (rc == SQLITE_OK && whole) {
+            rc = run_u64_u64(s, STMT_DEL_CHUNKS, STORE_ROW(hi >> STORE_OFFSET_BITS, 0), hi);
+            *freed = hi >> STORE_OFFSET_BITS;
+        }
+    } else if (rc == SQLITE_OK && lo != from) {
+        rc = run_u64_u64(s, STMT_GARBAGE_CUT, from, lo);
+    }
+    return rc;
+}
+
+static void
+set_sync(struct store *s, bool on)
+{
+    if (s->path != NULL && s->synced != on &&
+        sqlite3_exec(s->db, on ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL,
+                     NULL, NULL) == SQLITE_OK) {
+        s->synced = on;
+    }
+}
+
+static enum status
+transact(struct store *s, struct list_node *ops)
+{
+    struct list_node *it;
+    struct list_node *tmp;
+    uint64_t freed = 0;
+    uint64_t n = 0;
+    int64_t start = clock_mono_ns();
+    /* Garbage alone may come back after a power loss. */
+    set_sync(s, s->opts.durable && !list_is_empty(ops));
+    if (s->path == NULL) {
+        (void)pthread_mutex_lock(&s->db_lock);
+    }
+    int rc = run(s, STMT_BEGIN);
+    bool begun = rc == SQLITE_OK;
+    LIST_FOREACH_SAFE(it, tmp, ops)
+    {
+        if (rc == SQLITE_OK) {
+            rc = do_op(s, LIST_ENTRY(it, struct store_op, node));
+            n++;
+        }
+    }
+    if (rc == SQLITE_OK && s->garbage) {
+        rc = collect(s, &freed);
+    }
+    if (rc == SQLITE_OK) {
+        rc = run(s, STMT_COMMIT);
+    }
+    if (rc != SQLITE_OK && begun && sqlite3_get_autocommit(s->db) == 0) {
+        (void)run(s, STMT_ROLLBACK);
+    }
+    if (s->path == NULL) {
+        (void)pthread_mutex_unlock(&s->db_lock);
+    }
+    if (rc != SQLITE_OK) {
+        static struct log_limit lim;
+        uint64_t held;
+        atomic_fetch_add(&s->failures, 1);
+        if (log_limit_pass(&lim, &held)) {
+            log_error("JetStream store %s: %s", s->path != NULL ? s->path : "in memory",
+                      sqlite3_errstr(rc));
+        }
+        return store_status(rc) != ST_OK ? store_status(rc) : ST_IO;
+    }
+    if (freed != 0) {
+        store_release_id(s, freed);
+    }
+    int64_t took = clock_mono_ns() - start;
+    if (took > s->worst_commit) {
+        s->worst_commit = took;
+    }
+    atomic_fetch_add(&s->commits, 1);
+    atomic_fetch_add(&s->ops, n);
+    return ST_OK;
+}
+
+static void
+finish_one(struct store *s, struct store_op *op, struct list_node *more, enum status st)
+{
+    if (op->kind == STORE_SYNC && op->row != store_failures(s)) {
+        st = ST_IO;
+    }
+    if (op->done != NULL) {
+        op->done(op, more, st);
+    } else {
+        mem_free(op);
+    }
+}
+
+/* Appends of one group that follow op, as one list. */
+static void
+gather(struct list_node *ops, const struct store_op *op, struct list_node *more)
+{
+    list_init(more);
+    while (op->kind == STORE_APPEND && op->group != NULL && !list_is_empty(ops)) {
+        struct store_op *next = LIST_ENTRY(ops->next, struct store_op, node);
+        if (next->kind != STORE_APPEND || next->group != op->group) {
+            return;
+        }
+        list_push_back(more, list_pop_front(ops));
+    }
+}
+
+/* Tells all; where it failed, what is no message is kept. */
+static void
+finish(struct store *s, struct list_node *ops, enum status st)
+{
+    struct list_node *n;
+    struct list_node more;
+    while ((n = list_pop_front(ops)) != NULL) {
+        struct store_op *op = LIST_ENTRY(n, struct store_op, node);
+        if (st != ST_OK && op->kind != STORE_APPEND && op->kind != STORE_SYNC) {
+            list_push_back(&s->kept, n);
+            continue;
+        }
+        gather(ops, op, &more);
+        finish_one(s, op, &more, st);
+    }
+}
+
+/* Moves what goes into the next transaction: all that waits, up to a bound, whole pushes. */
+static void
+take(struct store *s, struct list_node *ops)
+{
+    size_t n = 0;
+    size_t bytes = 0;
+    list_splice_back(ops, &s->kept);
+    bool whole = true;
+    while (!list_is_empty(&s->queue) && (!whole || (n < BATCH_OPS && bytes < BATCH_BYTES))) {
+        struct store_op *op = LIST_ENTRY(list_pop_front(&s->queue), struct store_op, node);
+        whole = op->last;
+        n++;
+        bytes += op->data_len + (op->msg != NULL ? op->msg->data_len + op->msg->hdr_len : 0);
+        list_push_back(ops, &op->node);
+    }
+}
+
+static void
+wait_for_work(struct store *s)
+{
+    while (list_is_empty(&s->queue) && !s->stopping && !s->garbage) {
+        if (list_is_empty(&s->kept)) {
+            (void)pthread_cond_wait(&s->cond, &s->lock);
+            continue;
+        }
+        int64_t at = clock_mono_ns() + RETRY_NS;
+        struct timespec ts = {at / CLOCK_S, at % CLOCK_S};
+        (void)pthread_cond_timedwait(&s->cond, &s->lock, &ts);
+        return;
+    }
+}
+
+/* At the stop: what could not be written is let go, a start finds out. */
+static void
+let_go(struct store *s)
+{
+    struct list_node *n;
+    while ((n = list_pop_front(&s->kept)) != NULL) {
+        struct list_node none;
+        list_init(&none);
+        finish_one(s, LIST_ENTRY(n, struct store_op, node), &none, ST_IO);
+    }
+}
+
+static void *
+thread_main(void *arg)
+{
+    struct store *s = arg;
+    struct list_node ops;
+    list_init(&ops);
+    (void)pthread_mutex_lock(&s->lock);
+    for (;;) {
+        wait_for_work(s);
+        bool end = s->stopping && list_is_empty(&s->queue) && list_is_empty(&s->kept);
+        if (end) {
+            break;
+        }
+        take(s, &ops);
+        (void)pthread_mutex_unlock(&s->lock);
+        enum status st = transact(s, &ops);
+        finish(s, &ops, st);
+        if (st != ST_OK) {
+            /* NB: garbage alone must not spin on a full disk. */
+            struct timespec pause = {0, 10 * CLOCK_MS};
+            (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        } else {
+            store_checkpoint_after(s);
+        }
+        (void)pthread_mutex_lock(&s->lock);
+        if (s->stopping && st != ST_OK && list_is_empty(&s->queue)) {
+            break;
+        }
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    let_go(s);
+    return NULL;
+}
+
+enum status
+store_start(struct store *s)
+{
+    if (s->path != NULL) {
+        enum status st = store_checkpointer_start(s);
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+    if (pthread_create(&s->thread, NULL, thread_main, s) != 0) {
+        store_checkpointer_stop(s);
+        return ST_NOMEM;
+    }
+    (void)pthread_setname_np(s->thread, s->path != NULL ? "store" : "store-mem");
+    s->running = true;
+    return ST_OK;
+}
+
+void
+store_stop(struct store *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    (void)pthread_cond_signal(&s->cond);
+    (void)pthread_mutex_unlock(&s->lock);
+    if (s->running) {
+        (void)pthread_join(s->thread, NULL);
+        s->running = false;
+        store_checkpointer_stop(s);
+    }
+    struct list_node rest;
+    list_init(&rest);
+    (void)pthread_mutex_lock(&s->lock);
+    list_splice_back(&rest, &s->queue);
+    (void)pthread_mutex_unlock(&s->lock);
+    finish(s, &rest, ST_CLOSED);
+    let_go(s);
+}
+
+void
+store_push_list(struct store *s, struct list_node *ops)
+{
+    if (list_is_empty(ops)) {
+        return;
+    }
+    LIST_ENTRY(ops->prev, struct store_op, node)->last = true;
+    (void)pthread_mutex_lock(&s->lock);
+    bool was_empty = list_is_empty(&s->queue);
+    list_splice_back(&s->queue, ops);
+    if (was_empty) {
+        (void)pthread_cond_signal(&s->cond);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+void
+store_push(struct store *s, struct store_op *op)
+{
+    struct list_node one;
+    list_init(&one);
+    list_push_back(&one, &op->node);
+    store_push_list(s, &one);
+}

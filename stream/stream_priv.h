@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of struct stream, for the files of stream/ alone. */
+#ifndef STREAM_STREAM_PRIV_H
+#define STREAM_STREAM_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "server/base/list.h"
+#include "stream/js_account.h"
+#include "stream/js_host.h"
+#include "stream/js_out.h"
+#include "stream/js_priv.h"
+#include "stream/js_timer.h"
+#include "stream/mlog.h"
+#include "stream/mlog_subject.h"
+#include "stream/ntab.h"
+#include "stream/stream.h"
+#include "stream/stream_config.h"
+#include "stream/theap.h"
+
+struct batches;
+struct dedupe;
+struct schedules;
+struct stream_links;
+struct stream_sources;
+struct transform;
+
+/* lock guards all below it, the consumers too. Above: constant, or as said. cfg is replaced only by
+ * who holds stream_admin_lock as well, so that one of the two is enough to read it. */
+struct stream {
+    _Atomic uint32_t refs;
+    struct list_node node;  /* of the account's order, under the account's lock */
+    struct js *js;          /* borrowed: outlives it */
+    struct js_account *acc; /* borrowed: outlives it */
+    char *name;             /* owned */
+    uint64_t id;            /* its number in the store */
+    int64_t created;        /* wall ns */
+    bool memory;
+    pthread_mutex_t lock;
+    struct stream_config *cfg;       /* owned */
+    json_t *cfg_answer;              /* owned, or NULL until one asks: cfg as answers have it */
+    struct mlog *log;                /* owned */
+    bool deleted;                    /* whoever comes late finds nothing */
+    bool is_active;                  /* takes publishes */
+    bool restoring;                  /* not whole yet: a start drops it */
+    char *ack_head;                  /* owned, constant: a PubAck up to the sequence */
+    struct list_node outq;           /* js_out that wait for stream_unlock */
+    bool flushing;                   /* a thread is sending outq, in its order */
+    struct stream_service *services; /* owned: changed under stream_admin_lock */
+    size_t n_services;
+    struct js_timer tick;  /* max_age, TTLs, saves: at the earliest that is due */
+    struct ntab consumers; /* by name; ref each */
+    struct list_node consumer_order;
+    /* Features; NULL where the stream does not have them. Owned. */
+    struct transform *intake;    /* of subjects that come in */
+    struct transform *republish; /* to where what was stored goes too */
+    char *last_msg_id;           /* Nats-Msg-Id of the last message, or NULL */
+    struct list_node late_dups;  /* ingest.c: acks of duplicates of what is not committed yet */
+    struct dedupe *dedupe;
+    struct theap ttl; /* of messages with a TTL */
+    bool has_ttl;     /* ttl has all that the log has */
+    struct schedules *schedules;
+    struct batches *batches;
+    struct stream_sources *sources; /* what it takes from: mirror, sources */
+    struct stream_links *links;     /* who takes from it */
+};
+
+/* One subject that the host serves for the stream; holds a reference to it meanwhile. */
+struct stream_service {
+    char *subject; /* owned */
+    bool direct;   /* direct gets; else publishes */
+    struct js_service *svc;
+};
+
+/* Creation, update and deletion of streams happen one after the other. Taken before any other lock
+ * of the engine. */
+void stream_admin_lock(void);
+void stream_admin_unlock(void);
+
+/* A stream with its log, in no table yet, by a configuration that is checked (takes cfg). `load`:
+ * from what the store has under id. */
+struct stream_make {
+    struct js_account *acc;
+    struct stream_config *cfg;
+    uint64_t id;
+    int64_t created;
+    bool load;
+};
+enum status stream_new(struct stream **out, const struct stream_make *m) MUST_CHECK;
+
+void stream_lock(struct stream *s);
+/* Unlocks, and then sends what stream_emit has gathered: one thread at a time, so that the order
+ * of the lock is the order on the wire. */
+void stream_unlock(struct stream *s);
+/* Under the lock: sends after it. Takes o; NULL (no memory) is allowed. */
+void stream_emit(struct stream *s, struct js_out *o);
+
+/* Pushes the stream's record. Under the lock. */
+enum status stream_save(struct stream *s) MUST_CHECK;
+/* The tick is due at `at` (monotonic) or earlier. Under the lock. */
+void stream_tick_at(struct stream *s, int64_t at);
+
+/* Makes and unmakes services so that they are those of the configuration. Under stream_admin_lock,
+ * no stream's lock. */
+enum status stream_serve(struct stream *s) MUST_CHECK;
+void stream_unserve(struct stream *s);
+
+/* Makes transforms, dedupe, TTLs and schedules as the configuration has them, and fills new ones
+ * from the log. Under the lock, or before anybody else has the stream. */
+enum status stream_features_update(struct stream *s) MUST_CHECK;
+void stream_features_fini(struct stream *s);
+/* After stream_features_fini: all anew. */
+enum status stream_features_reset(struct stream *s) MUST_CHECK;
+/* What is due by the clock; returns when it is to be called next (wall ns), INT64_MAX: never. Under
+ * the lock. */
+int64_t stream_expire(struct stream *s, int64_t now);
+
+/* Removal of one message; all before seq; with their accounting. Under the lock. */
+enum status stream_remove(struct stream *s, uint64_t seq) MUST_CHECK;
+enum status stream_drop_before(struct stream *s, uint64_t seq, uint64_t *n) MUST_CHECK;
+enum status stream_purge_locked(struct stream *s, const struct stream_purge *p,
+                                uint64_t *purged) MUST_CHECK;
+
+/* The last message of a subject (no wildcards). ST_NOTFOUND. Under the lock. */
+enum status stream_last_of(struct stream *s, const char *subject, size_t len,
+                           struct msg **out) MUST_CHECK;
+
+/* The last sequence of a subject, which may have wildcards. ST_NOTFOUND. Under the lock. */
+enum status stream_last_seq(struct stream *s, const char *subject, size_t len,
+                            uint64_t *out) MUST_CHECK;
+
+/* The same among what is committed. */
+enum status stream_last_visible(struct stream *s, const char *subject, uint64_t *out) MUST_CHECK;
+
+/* The first sequence from `from` on of a subject with or without wildcards (NULL: of any).
+ * ST_NOTFOUND. */
+enum status stream_next_seq(struct stream *s, const char *subject, uint64_t from,
+                            uint64_t *out) MUST_CHECK;
+
+/* Messages that the store has committed or failed (ingest.c): acknowledges, republishes, tells
+ * consumers and links. The done of mlog_put's ops. */
+void ingest_done(struct store_op *first, struct list_node *more, enum status st);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was acknowledged is there after a loss of power, a full disk, errors of the disk; a damaged
+ * file is refused by name and left alone. */
+#include "tests/unit/stream/log_fixture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "tests/support/power_vfs.h"
+
+enum { ROUNDS = 200, MOST = 4000 };
+
+/* What each sequence was acknowledged with: the number in its payload; 0: not. Under the fixture's
+ * lock. */
+static int acked[MOST + 1];
+static int failed;
+static int sent;
+
+struct tracked {
+    struct mlog_put p;
+    int number;
+};
+
+static void
+settle_one(struct fixture *f, struct store_op *op, enum status st)
+{
+    struct tracked *t = LIST_ENTRY(LIST_ENTRY(op, struct mlog_put, op), struct tracked, p);
+    f->waiting--;
+    if (st == ST_OK) {
+        assert_int_equal(acked[op->msg->seq], 0);
+        acked[op->msg->seq] = t->number;
+    } else {
+        failed++;
+    }
+    fixture_free_op(op);
+}
+
+static void
+tracked_done(struct store_op *op, struct list_node *more, enum status st)
+{
+    struct fixture *f = op->group;
+    struct list_node *n;
+    (void)pthread_mutex_lock(&f->lock);
+    mlog_commit(f->log, op, more, st);
+    settle_one(f, op, st);
+    while ((n = list_pop_front(more)) != NULL) {
+        settle_one(f, LIST_ENTRY(n, struct store_op, node), st);
+    }
+    (void)pthread_cond_signal(&f->cond);
+    (void)pthread_mutex_unlock(&f->lock);
+}
+
+static void
+send_one(struct fixture *f)
+{
+    char data[64];
+    char subject[32];
+    int number = ++sent;
+    (void)snprintf(subject, sizeof(subject), "s.%d", number % 50);
+    (void)snprintf(data, sizeof(data), "%d %0*d", number, number % 50, 7);
+    struct msg_spec spec = {
+        .subject = subject, .subject_len = strlen(subject), .data = data, .data_len = strlen(data)};
+    struct tracked *t = mem_alloc(sizeof(*t));
+    struct list_node puts;
+    t->number = number;
+    assert_int_equal(msg_new(&t->p.op.msg, &spec), ST_OK);
+    t->p.op.done = tracked_done;
+    t->p.op.group = f;
+    list_init(&puts);
+    list_push_back(&puts, &t->p.op.node);
+    (void)pthread_mutex_lock(&f->lock);
+    assert_int_equal(mlog_append(f->log, &puts, 0), ST_OK);
+    f->waiting++;
+    (void)pthread_mutex_unlock(&f->lock);
+}
+
+static void
+send_some(struct fixture *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        send_one(f);
+        if (i % 7 == 0) {
+            fixture_wait(f);
+        }
+    }
+    fixture_wait(f);
+}
+
+static void
+assert_all_there(struct fixture *f)
+{
+    for (uint64_t seq = 1; seq <= mlog_last_seq(f->log); seq++) {
+        struct msg *m;
+        if (acked[seq] == 0) {
+            continue;
+        }
+        assert_int_equal(mlog_get(f->log, seq, NULL, &m), ST_OK);
+        assert_int_equal(atoi(msg_data(m)), acked[seq]);
+        msg_unref(m);
+    }
+    for (uint64_t seq = mlog_last_seq(f->log) + 1; seq <= MOST; seq++) {
+        assert_int_equal(acked[seq], 0);
+    }
+}
+
+static void
+begin(struct fixture *f, unsigned seed)
+{
+    memset(acked, 0, sizeof(acked));
+    failed = 0;
+    sent = 0;
+    power_vfs_reset(seed);
+    fixture_init(f, false);
+    mlog_free(f->log);
+    store_stop(f->store);
+    store_free(f->store);
+    char *err;
+    f->vfs = POWER_VFS;
+    assert_int_equal(fixture_open_store(f, &err), ST_OK);
+    assert_int_equal(store_start(f->store), ST_OK);
+    struct mlog_opts o = fixture_opts(f);
+    assert_int_equal(mlog_new(&f->log, &o), ST_OK);
+    send_some(f, 1);
+}
+
+static void
+test_store_keeps_what_was_acknowledged_over_power_loss(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char *err;
+    begin(&f, 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        power_vfs_cut_after(round % 37);
+        send_some(&f, 15);
+        if (round % 5 == 0) {
+            while (mlog_checkpoint(f.log, 100, true)) {
+            }
+        }
+        store_stop(f.store);
+        mlog_free(f.log);
+        store_free(f.store);
+        power_vfs_restart();
+        if (fixture_open_store(&f, &err) != ST_OK) {
+            fail_msg("round %d: %s", round, err);
+        }
+        assert_int_equal(store_start(f.store), ST_OK);
+        struct mlog_opts o = fixture_opts(&f);
+        assert_int_equal(mlog_load(&f.log, &o), ST_OK);
+        assert_all_there(&f);
+    }
+    assert_true(failed > ROUNDS);
+    fixture_fini(&f);
+}
+
+static void
+test_store_lives_through_a_full_disk(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 2);
+    send_some(&f, 50);
+    power_vfs_disk_full(1);
+    send_some(&f, 50);
+    assert_int_equal(failed, 50);
+    power_vfs_disk_full(0);
+    send_some(&f, 50);
+    assert_int_equal(failed, 50);
+    assert_all_there(&f);
+    fixture_reopen(&f, true);
+    assert_all_there(&f);
+    assert_int_equal(mlog_last_seq(f.log), 151);
+    fixture_fini(&f);
+}
+
+static void
+test_store_lives_through_errors_of_the_disk(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 3);
+    power_vfs_errors(10);
+    send_some(&f, 500);
+    power_vfs_errors(0);
+    send_some(&f, 10);
+    assert_true(failed > 0 && failed < 500);
+    assert_all_there(&f);
+    fixture_reopen(&f, false);
+    assert_all_there(&f);
+    fixture_fini(&f);
+}
+
+static void
+damage(const struct fixture *f, off_t keep, bool scribble)
+{
+    char path[128];
+    struct stat sb;
+    (void)snprintf(path, sizeof(path), "%s/sluice.db", f->dir);
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &sb), 0);
+    if (scribble) {
+        char junk[4096];
+        memset(junk, 0x5a, sizeof(junk));
+        for (off_t at = keep; at < sb.st_size; at += 16384) {
+            assert_int_equal(pwrite(fd, junk, sizeof(junk), at), sizeof(junk));
+        }
+    } else {
+        assert_int_equal(ftruncate(fd, sb.st_size * keep / 100), 0);
+    }
+    (void)close(fd);
+}
+
+static void
+refuse_damaged(off_t keep, bool scribble)
+{
+    struct fixture f;
+    struct stat before;
+    struct stat after;
+    char path[128];
+    char *err;
+    fixture_init(&f, false);
+    f.vfs = NULL;
+    sent = 0;
+    memset(acked, 0, sizeof(acked));
+    send_some(&f, 3000);
+    store_stop(f.store);
+    mlog_free(f.log);
+    store_free(f.store);
+    damage(&f, keep, scribble);
+    (void)snprintf(path, sizeof(path), "%s/sluice.db", f.dir);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(fixture_open_store(&f, &err), ST_INVAL);
+    assert_non_null(strstr(err, path));
+    mem_free(err);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    fixture_init(&f, false);
+    fixture_fini(&f);
+}
+
+static void
+test_store_a_damaged_file_is_refused_by_name(void **state)
+{
+    (void)state;
+    refuse_damaged(50, false);
+    refuse_damaged(0, true);
+    refuse_damaged(16384, true);
+}
+
+static void
+test_store_a_second_server_is_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct store *other;
+    char *err;
+    fixture_init(&f, false);
+    struct store_opts o = {.dir = f.dir, .durable = true};
+    assert_int_equal(store_open(&other, &o, &err), ST_EXISTS);
+    assert_non_null(strstr(err, f.dir));
+    mem_free(err);
+    fixture_fini(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_keeps_what_was_acknowledged_over_power_loss),
+        cmocka_unit_test(test_store_lives_through_a_full_disk),
+        cmocka_unit_test(test_store_lives_through_errors_of_the_disk),
+        cmocka_unit_test(test_store_a_damaged_file_is_refused_by_name),
+        cmocka_unit_test(test_store_a_second_server_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
