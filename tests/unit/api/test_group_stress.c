@@ -2,7 +2,7 @@
 /* Workload groups with the plane's threads: bursts, a limit of one a great many times over, and all
  * at once: groups, accounts, leaving clients, limits that change. Nothing is lost or run twice, the
  * counters add up whenever they are read, and the backstop finds nothing.
- * With an argument, the stress runs that many seconds instead of its set number of rounds. */
+ * Arguments: seconds of the stress, rounds at a limit of one. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -25,6 +25,7 @@ static struct fakehost host;
 static struct api *api;
 static atomic_int answered, refused, running, most;
 static int64_t stress_ns;
+static int limit_1_rounds;
 
 static void
 on_message(const char *subject, const char *hdr, const char *data)
@@ -212,7 +213,7 @@ test_group_no_wakeup_is_lost_at_a_limit_of_one(void **state)
 {
     (void)state;
     pthread_t p;
-    int rounds = ROUNDS / (int)SLOW_FACTOR;
+    int rounds = limit_1_rounds;
     struct group_conf c = group("g", "{\"throttling\":{\"limit\":1},\"queue\":{\"size\":4}}");
     start(2);
     set(&c, 1);
@@ -362,6 +363,7 @@ test_group_stress_of_groups_accounts_cancels_and_changes(void **state)
 int
 main(int argc, char **argv)
 {
+    limit_1_rounds = argc > 2 ? atoi(argv[2]) : ROUNDS / (int)SLOW_FACTOR;
     stress_ns = argc > 1 ? atoi(argv[1]) * CLOCK_S : 2 * CLOCK_S;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_group_burst_of_three_thousand_all_answered),
