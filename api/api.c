@@ -8,6 +8,7 @@
 #include "api/catalog.h"
 #include "api/dispatch.h"
 #include "api/endpoints.h"
+#include "api/gates.h"
 #include "api/group_admin.h"
 #include "api/history.h"
 #include "api/jobj.h"
@@ -159,11 +160,14 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = apiq_new(&a->queue, clock, 0)) != ST_OK) {
         goto err_after_history;
     }
+    if ((st = gates_new(&a->gates, host, clock, opts->workers > 0)) != ST_OK) {
+        goto err_after_queue;
+    }
     for (unsigned i = 0; i < APIQ_LEVELS; i++) {
         group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i);
     }
     if ((st = groups_new(&a->groups, clock)) != ST_OK) {
-        goto err_after_queue;
+        goto err_after_gates;
     }
     if ((st = catalog_new(&a->catalog, a->groups)) != ST_OK) {
         goto err_after_groups;
@@ -183,6 +187,8 @@ err_after_catalog:
     catalog_free(a->catalog);
 err_after_groups:
     groups_free(a->groups);
+err_after_gates:
+    gates_free(a->gates);
 err_after_queue:
     apiq_free(a->queue);
 err_after_history:
@@ -206,6 +212,7 @@ api_close(struct api *a)
     if (atomic_exchange(&a->closed, true)) {
         return;
     }
+    gates_close(a->gates);
     groups_close(a->groups);
     if (a->pool != NULL) {
         pool_stop(a->pool);
@@ -228,6 +235,7 @@ api_free(struct api *a)
     }
     api_close(a);
     pool_free(a->pool);
+    gates_free(a->gates);
     parker_free(a->parker);
     weights_free(a->weights);
     catalog_free(a->catalog);
@@ -288,4 +296,11 @@ api_conn_closed(struct api *a, uint64_t cid)
     } else {
         dispatch_pump(a, 0);
     }
+    gates_conn_closed(a->gates, cid);
+}
+
+struct gates *
+api_gates(struct api *a)
+{
+    return a->gates;
 }

@@ -15,6 +15,7 @@
 #include "server/base/status.h"
 
 struct api;
+struct gates; /* api/gates.h: gates in front of user services */
 struct group_conf;
 struct api_endpoint; /* api/endpoint.h: one const struct per endpoint, one file each */
 
@@ -83,6 +84,9 @@ void api_receive(struct api *a, const struct api_endpoint *ep, const struct api_
 /* A connection closed: its waiting requests end as cancelled. I/O thread that owned it. Cheap for
  * a connection that never sent a request. */
 void api_conn_closed(struct api *a, uint64_t cid);
+
+/* Never NULL. */
+struct gates *api_gates(struct api *a);
 
 /* The incident view /apiz (also $WLM.API.QUEUE.INFO and others build on it). Any thread, bounded
  * time, not through the queue that it describes. New reference, or NULL without memory. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "api/gates.h"
 #include "api/group_json.h"
 #include "api/history.h"
 #include "api/jobj.h"
@@ -129,6 +130,7 @@ api_apiz(struct api *a)
     jobj_put(&o, "holders", views_holders(a));
     jobj_put(&o, "limits", settings_json(&v));
     jobj_put(&o, "levels", views_levels(a));
+    jobj_put(&o, "gates", gates_json(a->gates));
     jobj_put(&o, "workload_groups", group_json_brief(a));
     jobj_put(&o, "history", views_history(a));
     return o;

@@ -36,13 +36,12 @@ extern const struct api_endpoint ep_request_list;
 extern const struct api_endpoint ep_request_cancel;
 extern const struct api_endpoint ep_queue_info;
 extern const struct api_endpoint ep_queue_update;
-extern const struct api_endpoint ep_group_create;
-extern const struct api_endpoint ep_group_update;
-extern const struct api_endpoint ep_group_delete;
-extern const struct api_endpoint ep_group_info;
-extern const struct api_endpoint ep_group_names;
-extern const struct api_endpoint ep_group_list;
-extern const struct api_endpoint ep_wlm_stats;
+extern const struct api_endpoint ep_gate_create;
+extern const struct api_endpoint ep_gate_update;
+extern const struct api_endpoint ep_gate_delete;
+extern const struct api_endpoint ep_gate_info;
+extern const struct api_endpoint ep_gate_names;
+extern const struct api_endpoint ep_gate_list;
 extern const struct api_endpoint ep_js_info;
 extern const struct api_endpoint ep_js_stream_create;
 extern const struct api_endpoint ep_js_stream_update;
@@ -67,6 +66,13 @@ extern const struct api_endpoint ep_js_consumer_reset;
 extern const struct api_endpoint ep_js_clustered;
 extern const struct api_endpoint ep_js_clustered_consumer;
 extern const struct api_endpoint ep_js_account_purge;
+extern const struct api_endpoint ep_group_create;
+extern const struct api_endpoint ep_group_update;
+extern const struct api_endpoint ep_group_delete;
+extern const struct api_endpoint ep_group_info;
+extern const struct api_endpoint ep_group_names;
+extern const struct api_endpoint ep_group_list;
+extern const struct api_endpoint ep_wlm_stats;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_sleep;
 #endif
@@ -107,13 +113,12 @@ static const struct api_endpoint *const all[] = {
     &ep_request_cancel,
     &ep_queue_info,
     &ep_queue_update,
-    &ep_group_create,
-    &ep_group_update,
-    &ep_group_delete,
-    &ep_group_info,
-    &ep_group_names,
-    &ep_group_list,
-    &ep_wlm_stats,
+    &ep_gate_create,
+    &ep_gate_update,
+    &ep_gate_delete,
+    &ep_gate_info,
+    &ep_gate_names,
+    &ep_gate_list,
     &ep_js_info,
     &ep_js_stream_create,
     &ep_js_stream_update,
@@ -138,6 +143,13 @@ static const struct api_endpoint *const all[] = {
     &ep_js_clustered,
     &ep_js_clustered_consumer,
     &ep_js_account_purge,
+    &ep_group_create,
+    &ep_group_update,
+    &ep_group_delete,
+    &ep_group_info,
+    &ep_group_names,
+    &ep_group_list,
+    &ep_wlm_stats,
 #ifdef TESTING
     &ep_test_sleep,
 #endif

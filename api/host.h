@@ -12,6 +12,9 @@
 
 #include "server/base/status.h"
 
+struct gate;
+struct gate_request;
+struct gate_watch;
 struct js;
 struct account; /* of the server; api/ only hands it back. Lives until after api_free. */
 
@@ -91,6 +94,17 @@ struct api_host {
     enum status (*kick)(void *ctx, uint64_t cid);
     enum status (*lame_duck)(void *ctx, uint64_t cid);
 
+    /* An account by name and its number; NULL: there is none. */
+    struct account *(*account)(void *ctx, const char *name, uint64_t *key);
+
+    /* Puts a gate in front of a subject of w's account: from now on its messages with a reply
+     * subject go to gate_receive, and the account's publishes are compared with w. *handle is for
+     * gate_close, after which none go there any more but those that are on their way. ST_NOMEM. */
+    enum status (*gate_open)(void *ctx, struct gate_watch *w, struct gate *g, const char *subject,
+                             void **handle);
+    void (*gate_close)(void *ctx, struct gate_watch *w, void *handle);
+    /* Delivers what a gate lets through, on the loop gate_loop(r): gate_begin … gate_sent. */
+    void (*gate_deliver)(void *ctx, struct gate_request *r);
     /* The JetStream engine, or NULL: it is off. */
     struct js *(*jetstream)(void *ctx);
     /* The "client" object of events: the connection of the origin. New reference, or NULL. May wait

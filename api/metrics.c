@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/gates.h"
 #include "api/group_admin.h"
 #include "api/history.h"
 #include "api/ledger.h"
@@ -232,6 +233,7 @@ api_metrics(struct api *a)
     put_groups(&b, a);
     head(&b, "overloaded", "gauge", "1 while requests are lost or served newest first.");
     buf_printf(&b, "sluice_api_overloaded %d\n", state.overloaded ? 1 : 0);
+    gates_metrics(a->gates, &b);
     size_t len;
     char *text = buf_detach(&b, &len);
     buf_fini(&b);

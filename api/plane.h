@@ -11,6 +11,7 @@
 
 struct advisory;
 struct apiq;
+struct gates;
 struct catalog;
 struct groups;
 struct history;
@@ -30,6 +31,7 @@ struct api {
     struct apiq *queue;                   /* owned */
     struct pool *pool;                    /* owned; NULL: driven by dispatch_step */
     struct ledger *ledger;                /* owned */
+    struct gates *gates;                  /* owned */
     struct groups *groups;                /* owned */
     struct parker *parker;                /* owned */
     struct catalog *catalog;              /* owned */

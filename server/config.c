@@ -36,6 +36,11 @@ free_lists(struct config *c)
     for (size_t i = 0; i < c->n_accounts; i++) {
         config_account_free(c->accounts[i]);
     }
+    for (size_t i = 0; i < c->n_gates; i++) {
+        mem_free(c->gates[i].conf);
+        mem_free(c->gates[i].place);
+    }
+    mem_free(c->gates);
     mem_free(c->tags);
     mem_free(c->metadata);
     mem_free(c->users);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks api { … } and workload_groups { … } of the configuration: the API plane. Part of a
- * snapshot. */
+/* The blocks api { … } and gates { … } of the configuration: the API plane. Part of a snapshot. */
 #ifndef SERVER_CONFIG_API_H
 #define SERVER_CONFIG_API_H
 
@@ -32,6 +31,14 @@ struct config_api {
     size_t n_weights;
     struct group_conf *groups; /* owned; the block workload_groups, in the order of the file */
     size_t n_groups;
+};
+
+struct gate_conf;
+
+/* One gate of the block gates (api/gate_conf.h), with its place in the file for messages. */
+struct config_gate {
+    struct gate_conf *conf; /* owned */
+    char *place;            /* owned: "file:line:position: " */
 };
 
 #endif

@@ -35,6 +35,9 @@ CONFIG_BLOCK(jetstream_idle);
 CONFIG_BLOCK(jetstream_limits);
 CONFIG_BLOCK(jetstream_batch);
 CONFIG_BLOCK(api);
+CONFIG_BLOCK(gates);
+/* Once all keys are read: the accounts of the gates are there. */
+void config_block_gates_end(struct config_loader *ld);
 
 /* "host:port", "[v6]:port" or ":port" into its parts; *host may be empty, *port any number: what is
  * no port fails when it is listened on, as in nats-server.

@@ -2,6 +2,7 @@
 /* What a reload may change and how the log names it (config_diff of server/config.h). */
 #include <string.h>
 
+#include "api/gate_conf.h"
 #include "server/base/buf.h"
 #include "server/base/clock.h"
 #include "server/base/mem.h"
@@ -72,6 +73,17 @@ same_accounts(const struct config *a, const struct config *b)
     return a->n_accounts == b->n_accounts;
 }
 
+static bool
+same_gates(const struct config *a, const struct config *b)
+{
+    for (size_t i = 0; a->n_gates == b->n_gates && i < a->n_gates; i++) {
+        if (!gate_conf_equal(a->gates[i].conf, b->gates[i].conf)) {
+            return false;
+        }
+    }
+    return a->n_gates == b->n_gates;
+}
+
 /* Options that are more than one field. */
 static const struct {
     const char *name;
@@ -81,6 +93,7 @@ static const struct {
     {"server_metadata", same_metadata},
     {"authorization.users", same_users},
     {"accounts", same_accounts},
+    {"gates", same_gates},
     {"workload_groups", config_groups_equal},
     {"api.account_weights", config_groups_equal_weights},
 };

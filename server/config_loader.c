@@ -12,6 +12,7 @@
 #include "server/conf/number.h"
 #include "server/conf/parse.h"
 #include "server/config.h"
+#include "server/config_blocks.h"
 #include "server/options.h"
 
 void
@@ -327,6 +328,7 @@ config_loader_apply(struct config_loader *ld, const struct conf_map *m, const ch
     for (size_t i = 0; i < conf_map_len(m); i++) {
         config_loader_key(ld, NULL, conf_map_at(m, i), conf_map_key(m, i));
     }
+    config_block_gates_end(ld);
     if (ld->nomem || ld->errors.failed || ld->warnings.failed) {
         return ST_NOMEM;
     }

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "api/gate.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/auth/perms.h"
@@ -14,6 +15,7 @@
 #include "server/priv.h"
 #include "server/proto/user_info.h"
 #include "server/route/deliver.h"
+#include "server/route/gated.h"
 #include "server/route/sublist.h"
 
 static void
@@ -92,6 +94,42 @@ lame_duck(void *ctx, uint64_t cid)
     return server_lame_duck_conn(ctx, cid);
 }
 
+static struct account *
+account(void *ctx, const char *name, uint64_t *key)
+{
+    struct account *a = server_account(ctx, name);
+    if (a == NULL || !atomic_load(&a->in_use)) {
+        return NULL;
+    }
+    *key = a->key;
+    return a;
+}
+
+static enum status
+gate_open(void *ctx, struct gate_watch *w, struct gate *g, const char *subject, void **handle)
+{
+    struct sub *s;
+    (void)ctx;
+    enum status st = gated_open(w, g, subject, &s);
+    if (st == ST_OK) {
+        *handle = s;
+    }
+    return st;
+}
+
+static void
+gate_close(void *ctx, struct gate_watch *w, void *handle)
+{
+    (void)ctx;
+    gated_close(w, handle);
+}
+
+static void
+gate_deliver(void *ctx, struct gate_request *r)
+{
+    gated_deliver(ctx, r);
+}
+
 static struct js *
 jetstream(void *ctx)
 {
@@ -119,6 +157,10 @@ host_init(struct server *s)
                                     .reload = reload,
                                     .kick = kick,
                                     .lame_duck = lame_duck,
+                                    .account = account,
+                                    .gate_open = gate_open,
+                                    .gate_close = gate_close,
+                                    .gate_deliver = gate_deliver,
                                     .jetstream = jetstream,
                                     .client_info = client_info};
 }

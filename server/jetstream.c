@@ -27,7 +27,7 @@ store_dir(const struct config *cfg, char *buf)
     if (cfg->store_dir != NULL) {
         return cfg->store_dir;
     }
-    const char *tmp = getenv("TMPDIR");
+    const char *tmp = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe) */
     snprintf(buf, DIR_MAX, "%s/nats", tmp != NULL && tmp[0] != '\0' ? tmp : P_tmpdir);
     return buf;
 }

@@ -330,6 +330,10 @@ const struct option options[] = {
     {.name = "workload_groups", .type = OPT_BLOCK, .bits = LIVE, .parse = config_groups_block,
      .doc = "Block: workload groups by name, each { match, throttling, queue, cancel_after }"},
 
+    /* --- gates --- */
+    {.name = "gates", .type = OPT_BLOCK, .bits = LIVE, .parse = config_block_gates,
+     .doc = "Block: gates by name, each { subject, limit, … }"},
+
     /* --- what nats-server has and this server not yet --- */
     {.flags = "tls", .group = GROUP_TLS, .type = OPT_UNSUPPORTED, .bits = OPTION_BARE_FLAG,
      .doc = "TLS for clients"},

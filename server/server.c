@@ -159,7 +159,11 @@ begin_api(struct server *s)
         reload_make_info(s, s->config, false, &s->info) != ST_OK) {
         return no_memory();
     }
-    return ST_OK;
+    st = start_gates(s, s->config);
+    if (st != ST_OK) {
+        log_fatal("Error starting server: gates: %s", status_text(st));
+    }
+    return st;
 }
 
 static void

@@ -15,6 +15,8 @@ struct server;
 enum status start_log(const struct config *cfg) MUST_CHECK;
 /* The settings of the API plane, with "0 workers" resolved for this machine. */
 struct api_opts start_api_opts(const struct config *cfg);
+/* Makes, changes and removes gates as the configuration has them. Accounts must be there. */
+enum status start_gates(struct server *s, const struct config *cfg) MUST_CHECK;
 /* Borrows from cfg. */
 struct api_tenants start_api_tenants(const struct config *cfg);
 /* Number of I/O threads for this machine. */

@@ -31,8 +31,7 @@ wait_for_ack(struct consumer *c, struct unacked *u)
         unacked_rest(&c->unacked, u);
         return;
     }
-    int64_t passed = js_wall(consumer_js(c)) - u->ts;
-    unacked_wait(&c->unacked, u, consumer_now(c) - passed + consumer_ack_wait(c, u));
+    unacked_wait(&c->unacked, u, c->now - (c->wall - u->ts) + consumer_ack_wait(c, u));
     consumer_arm(c, unacked_first_due(&c->unacked) + ACK_WAIT_MORE);
 }
 
@@ -50,7 +49,7 @@ consumer_track(struct consumer *c, uint64_t seq, uint64_t dseq)
         return;
     }
 
-    u->ts = js_wall(consumer_js(c));
+    u->ts = c->wall;
     wait_for_ack(c, u);
 }
 
@@ -216,7 +215,7 @@ acknowledge(struct consumer *c, const struct ack *a, bool sample)
     } else {
         ack_up_to(c, a->seq, a->dseq);
     }
-    c->last_acked = js_wall(consumer_js(c));
+    c->last_acked = c->wall;
     retention_done(c, a->seq);
     consumer_touch(c);
     return true;
@@ -282,7 +281,7 @@ progress(struct consumer *c, uint64_t seq)
     if (u == NULL || u->dead) {
         return;
     }
-    u->ts = js_wall(consumer_js(c));
+    u->ts = c->wall;
     if (!list_is_linked(&u->again)) {
         wait_for_ack(c, u);
     }
@@ -358,7 +357,8 @@ consumer_ack(struct consumer *c, const struct js_in *in, const struct ack_subjec
                     .body = in->data,
                     .len = in->data_len,
                     .in = in};
-    c->pull.last = consumer_now(c);
+    consumer_read_clock(c);
+    c->pull.last = c->now;
     if (c->is_push && c->idle_limit > 0 && !c->push.active) {
         c->idle_at = c->pull.last + c->idle_limit;
     }

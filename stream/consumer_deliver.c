@@ -170,7 +170,7 @@ static bool
 is_held(struct consumer *c, const struct msg *m, size_t size)
 {
     struct hold *h = &c->hold;
-    int64_t now = consumer_now(c);
+    int64_t now = c->now;
     if (h->seq != m->seq) {
         *h = (struct hold){.seq = m->seq};
     }
@@ -242,7 +242,7 @@ delivered(struct consumer *c, const struct pick *p)
 {
     uint64_t seq = p->msg->seq;
     uint64_t dseq = c->dseq++;
-    c->last_delivered = js_wall(consumer_js(c));
+    c->last_delivered = c->wall;
     c->delivered_dseq = dseq;
     c->delivered = seq > c->delivered ? seq : c->delivered;
     c->replay_ts = p->msg->ts;
@@ -258,7 +258,7 @@ delivered(struct consumer *c, const struct pick *p)
     } else {
         consumer_track(c, seq, dseq);
     }
-    c->pull.last = consumer_now(c);
+    c->pull.last = c->now;
     consumer_touch(c);
 }
 
@@ -321,6 +321,7 @@ consumer_pump(struct consumer *c)
 {
     enum pick_result r = PICK_NONE;
     size_t bytes = 0;
+    consumer_read_clock(c);
     for (int n = 0; may_deliver(c); n++) {
         if (n == GO_MSGS || bytes >= GO_BYTES) {
             consumer_arm(c, consumer_now(c));

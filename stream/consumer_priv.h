@@ -83,6 +83,8 @@ struct consumer {
     struct push push;
     struct pull pull;
 
+    int64_t now, wall; /* when consumer_pump or consumer_ack began */
+
     struct js_timer timer;
     int64_t armed;      /* the timer fires then or earlier; INT64_MAX: never */
     int64_t idle_limit; /* after so long without use it goes; 0: never */
@@ -103,6 +105,14 @@ static inline int64_t
 consumer_now(const struct consumer *c)
 {
     return js_now(c->stream->js);
+}
+
+/* For the messages of one go: reading the clock for each would cost more than all the rest. */
+static inline void
+consumer_read_clock(struct consumer *c)
+{
+    c->now = js_now(c->stream->js);
+    c->wall = js_wall(c->stream->js);
 }
 
 /* True if the stream still has that message. */

@@ -228,7 +228,7 @@ count_one(struct consumer *c, struct request *r)
 struct request *
 pull_next(struct consumer *c, size_t size)
 {
-    int64_t now = consumer_now(c);
+    int64_t now = c->now;
     size_t passed = 0;
     struct request *r;
     while ((r = first(c)) != NULL && passed < c->pull.n_waiting) {
@@ -269,7 +269,7 @@ pull_served(struct consumer *c, struct request *r)
 {
     if (!r->done) {
         if (r->spec.heartbeat > 0) {
-            r->beat_at = consumer_now(c) + r->spec.heartbeat;
+            r->beat_at = c->now + r->spec.heartbeat;
         }
         return;
     }

@@ -71,7 +71,7 @@ push_sent(struct consumer *c, size_t size)
         }
     }
     if (c->cfg->heartbeat > 0) {
-        p->heartbeat_at = consumer_now(c) + c->cfg->heartbeat;
+        p->heartbeat_at = c->now + c->cfg->heartbeat;
     }
 }
 

@@ -11,6 +11,7 @@
 #include "server/base/mem.h"
 #include "stream/hdr.h"
 #include "stream/rfc3339.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 
 enum { MAX_MULTI = 1024, DEFAULT_MAX_BYTES = 64 << 20, API_LEVEL = 5 };

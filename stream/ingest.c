@@ -16,6 +16,7 @@
 #include "stream/ingest_priv.h"
 #include "stream/republish.h"
 #include "stream/schedules.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_links.h"
 #include "stream/theap.h"
 #include "stream/transforms.h"

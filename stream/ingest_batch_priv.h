@@ -58,6 +58,6 @@ enum js_error batch_commit(struct stream *s, struct atomic_batch *b, const struc
 
 /* A message whose reply subject is of the fast kind. */
 bool fast_batch_takes(struct stream *s, struct pub *p, enum js_error *e, struct js_fail *f);
-void fast_batch_free(struct batches *b, struct fast_batch *v);
+void fast_batch_free(struct batches *all, struct fast_batch *b);
 
 #endif

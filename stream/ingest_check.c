@@ -9,6 +9,7 @@
 #include "stream/dedupe.h"
 #include "stream/hdr.h"
 #include "stream/ingest_priv.h"
+#include "stream/stream_inner.h"
 
 enum { MAX_HDR = 65535 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/base/assert.h"
 #include "server/base/mem.h"
 #include "stream/consumer.h"
 #include "stream/dedupe.h"
@@ -137,6 +138,7 @@ check_one(struct commit *c, const struct msg *m, const struct pub *ack, bool add
           struct js_fail *f)
 {
     struct pub *p = &c->v[c->n];
+    ASSERT(p != NULL);
     *p = (struct pub){.subject = msg_subject(m),
                       .subject_len = m->subject_len,
                       .hdr = msg_hdr(m),

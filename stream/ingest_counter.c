@@ -9,6 +9,7 @@
 #include "stream/decimal.h"
 #include "stream/hdr.h"
 #include "stream/ingest_priv.h"
+#include "stream/stream_inner.h"
 
 struct count {
     struct buf value, incr; /* owned: the new total, what is added */

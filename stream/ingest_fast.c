@@ -369,7 +369,7 @@ fast_batch_takes(struct stream *s, struct pub *p, enum js_error *e, struct js_fa
     } else {
         struct fast_batch *b = find(all, t.id, t.len);
         *e = b == NULL ? begin(s, all, &t, &b, f) : JS_OK;
-        if (*e == JS_OK) {
+        if (b != NULL && *e == JS_OK) {
             take(s, b, &t, p);
         }
     }

@@ -7,6 +7,7 @@
 #include "stream/hdr.h"
 #include "stream/ingest.h"
 #include "stream/ingest_priv.h"
+#include "stream/stream_inner.h"
 
 static enum js_error
 store_failed(struct js_fail *f, const char *text)

@@ -7,6 +7,7 @@
 #include "stream/hdr.h"
 #include "stream/ingest_priv.h"
 #include "stream/schedules.h"
+#include "stream/stream_inner.h"
 
 struct value {
     const char *s; /* borrowed: in the headers */

@@ -83,7 +83,7 @@ zone(struct scan *c, int64_t *seconds)
     if (sign == 0 || !digits(c, 2, &h) || !byte(c, ':') || !digits(c, 2, &m) || h > 24 || m > 60) {
         return false;
     }
-    *seconds = sign * (h * 3600 + m * 60);
+    *seconds = sign * (h * INT64_C(3600) + m * INT64_C(60));
     return true;
 }
 
@@ -101,7 +101,8 @@ rfc3339_parse(const char *s, size_t n, int64_t *out)
         sec > 59) {
         return ST_SYNTAX;
     }
-    int64_t total = days_from_civil(y, mo, d) * 86400 + h * 3600 + mi * 60 + sec - off;
+    int64_t total =
+        days_from_civil(y, mo, d) * 86400 + h * INT64_C(3600) + mi * INT64_C(60) + sec - off;
     if (total <= INT64_MIN / CLOCK_S) {
         *out = RFC3339_ZERO;
     } else if (total >= INT64_MAX / CLOCK_S) {
@@ -116,7 +117,8 @@ char *
 rfc3339_format(int64_t wall_ns, char *out)
 {
     if (wall_ns == RFC3339_ZERO) {
-        return strcpy(out, "0001-01-01T00:00:00Z");
+        static const char zero[] = "0001-01-01T00:00:00Z";
+        return memcpy(out, zero, sizeof zero);
     }
     return clock_rfc3339(wall_ns, out);
 }

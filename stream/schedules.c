@@ -13,6 +13,7 @@
 #include "stream/ingest_priv.h"
 #include "stream/ntab.h"
 #include "stream/rfc3339.h"
+#include "stream/stream_inner.h"
 #include "stream/theap.h"
 #include "stream/tzone.h"
 

@@ -22,7 +22,7 @@ struct schedule_spec {
     size_t pattern_len, zone_len;
     int64_t ts, now;
 };
-enum status schedule_next(const struct schedule_spec *spec, int64_t *at, bool *repeats) MUST_CHECK;
+enum status schedule_next(const struct schedule_spec *p, int64_t *at, bool *repeats) MUST_CHECK;
 
 enum status schedules_new(struct schedules **out) MUST_CHECK;
 void schedules_free(struct schedules *v); /* NULL is allowed */

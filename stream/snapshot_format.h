@@ -45,6 +45,6 @@ void snapshot_in_fini(struct snapshot_in *in);
 /* ST_SYNTAX: not such a sequence, or damaged. ST_UNSUPPORTED: a compressed frame. ST_NOMEM. */
 enum status snapshot_feed(struct snapshot_in *in, const void *data, size_t len) MUST_CHECK;
 /* ST_OK: an entry; ST_AGAIN: none is whole. ST_SYNTAX. */
-enum status snapshot_next(struct snapshot_in *in, struct snapshot_entry *out) MUST_CHECK;
+enum status snapshot_next(struct snapshot_in *in, struct snapshot_entry *e) MUST_CHECK;
 
 #endif

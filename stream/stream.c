@@ -9,6 +9,7 @@
 #include "server/base/subject.h"
 #include "stream/consumer.h"
 #include "stream/ingest_priv.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_links.h"
 #include "stream/stream_priv.h"
 

@@ -9,6 +9,7 @@
 #include "stream/ingest_batch.h"
 #include "stream/js_advisory.h"
 #include "stream/stream_admin.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_links.h"
 #include "stream/stream_priv.h"
 

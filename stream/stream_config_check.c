@@ -10,7 +10,7 @@
 #include "stream/transforms.h"
 
 enum { MAX_NAME = 255, MAX_DESCRIPTION = 4 * 1024, MAX_METADATA = 128 * 1024, MAX_REPLICAS = 5 };
-#define DEFAULT_DUPLICATES (2 * 60 * CLOCK_S)
+#define DEFAULT_DUPLICATES (120 * CLOCK_S)
 
 enum js_error
 stream_config_invalid(struct js_fail *f, const char *fmt, ...)

@@ -11,6 +11,7 @@
 #include "stream/ingest_batch.h"
 #include "stream/ingest_priv.h"
 #include "stream/schedules.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 #include "stream/transforms.h"
 

@@ -13,6 +13,7 @@
 #include "stream/consumer.h"
 #include "stream/hdr.h"
 #include "stream/ingest_priv.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 #include "stream/transforms.h"
 
@@ -386,42 +387,46 @@ detach(struct feed *f, struct stream *origin)
     }
 }
 
+/* Takes and gives once. */
+static void
+take_turn(struct feed *f, struct stream *origin, struct turn *t)
+{
+    int64_t again = 0;
+    take_from(f, origin, f->place, t);
+    if (t->gone) {
+        detach(f, origin);
+    } else {
+        again = give(f, t);
+        if (!release_taken(f, origin) && again < 0) {
+            again = 5 * CLOCK_MS;
+        }
+    }
+    if (again >= 0) {
+        feed_wake(f, again);
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        msg_unref(t->v[i]);
+    }
+}
+
 static void
 run(struct feed *f)
 {
-    struct turn *t = mem_alloc(sizeof *t);
     stream_lock(f->to);
     bool ended = f->ended || f->to->deleted;
     struct stream *origin = f->origin != NULL ? stream_ref(f->origin) : NULL;
     bool lost = f->lost;
     stream_unlock(f->to);
+    if (!ended && origin == NULL) {
+        origin = attach(f);
+    } else if (!ended && lost) {
+        find_place(f, origin);
+    }
+    struct turn *t = mem_alloc(sizeof *t);
     if (t == NULL) {
         feed_wake(f, CLOCK_S);
-    } else if (!ended) {
-        if (origin == NULL) {
-            origin = attach(f);
-        } else if (lost) {
-            find_place(f, origin);
-        }
-        if (origin != NULL) {
-            int64_t again = -1;
-            take_from(f, origin, f->place, t);
-            if (t->gone) {
-                detach(f, origin);
-                again = 0;
-            } else {
-                again = give(f, t);
-                if (!release_taken(f, origin) && again < 0) {
-                    again = 5 * CLOCK_MS;
-                }
-            }
-            if (again >= 0) {
-                feed_wake(f, again);
-            }
-        }
-    }
-    for (size_t i = 0; t != NULL && i < t->n; i++) {
-        msg_unref(t->v[i]);
+    } else if (!ended && origin != NULL) {
+        take_turn(f, origin, t);
     }
     mem_free(t);
     stream_unref(origin);

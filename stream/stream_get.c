@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "server/base/subject.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 
 enum status

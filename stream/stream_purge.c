@@ -4,6 +4,7 @@
 #include "server/base/mem.h"
 #include "server/base/subject.h"
 #include "stream/consumer.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 
 enum status

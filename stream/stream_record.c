@@ -10,6 +10,7 @@
 #include "stream/rfc3339.h"
 #include "stream/store_read.h"
 #include "stream/stream_admin.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_links.h"
 #include "stream/stream_priv.h"
 

@@ -11,6 +11,7 @@
 #include "stream/consumer_text.h"
 #include "stream/js_advisory.h"
 #include "stream/stream_admin.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 #include "stream/stream_restore_priv.h"
 

@@ -6,6 +6,7 @@
 #include "server/base/mem.h"
 #include "stream/direct_get.h"
 #include "stream/ingest.h"
+#include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
 
 static void

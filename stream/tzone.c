@@ -135,7 +135,7 @@ read_header(const unsigned char *p, size_t n, struct header *h)
 static size_t
 body_len(const struct header *h, size_t word)
 {
-    return h->time * (word + 1) + h->type * 6 + h->chars + h->leap * (word + 4) + h->isstd +
+    return h->time * (word + 1) + (size_t)h->type * 6 + h->chars + h->leap * (word + 4) + h->isstd +
            h->isutc;
 }
 

@@ -116,6 +116,7 @@ conf_map_put(struct arena *a, struct conf_map *m, const char *key, struct conf_v
     }
     uint32_t *slot = slot_of(m, key);
     if (*slot != 0) {
+        value->repeated = true;
         m->v[*slot - 1].value = value;
         m->v[*slot - 1].is_repeated = true;
         return ST_OK;

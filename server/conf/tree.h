@@ -27,6 +27,7 @@ struct conf_map;
 
 struct conf_value {
     enum conf_type type;
+    bool repeated;      /* its key stood in the map before: the last one wins */
     bool used_variable; /* another place refers to it: unknown keys of this kind are allowed */
     int line, pos;    /* where its key (or, in an array, it itself) begins, as nats-server counts */
     const char *file; /* borrowed: in the arena; "" for a value of the environment */

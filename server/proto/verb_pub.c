@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "api/gate.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/auth/perms.h"
@@ -13,8 +15,8 @@
 #include "server/net/loop.h"
 #include "server/proto/verbs.h"
 #include "server/route/deliver.h"
+#include "server/route/no_responders.h"
 #include "server/route/replies.h"
-#include "server/route/sub.h"
 
 enum { DOMAIN_SUBJECT = 4096 };
 
@@ -76,43 +78,6 @@ is_allowed(struct conn *c, const struct op *op)
     return true;
 }
 
-/* The client's own subscription that would get a reply. */
-static const struct sub *
-sub_for_reply(struct conn *c, const struct op *op, struct match *m)
-{
-    if (sublist_match(c->account->subs, op->reply, op->reply_len, m) != ST_OK) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < m->n_plain; i++) {
-        if (m->subs[i]->cid == c->cid) {
-            return m->subs[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-send_no_responders(struct conn *c, const struct op *op)
-{
-    struct match m = {0};
-    const struct sub *s = sub_for_reply(c, op, &m);
-    if (s != NULL) {
-        static const char status[] = "NATS/1.0 503\r\nNats-Subject: ";
-        size_t n = sizeof status - 1 + op->subject_len + 4;
-        char line[64];
-        int len = snprintf(line, sizeof line, " %zu %zu\r\n", n, n);
-        conn_send(c, "HMSG ", 5);
-        conn_send(c, op->reply, op->reply_len);
-        conn_send(c, " ", 1);
-        conn_send(c, sub_sid(s), s->sid_len);
-        conn_send(c, line, (size_t)len);
-        conn_send(c, status, sizeof status - 1);
-        conn_send(c, op->subject, op->subject_len);
-        conn_send(c, "\r\n\r\n\r\n", 6);
-    }
-    match_fini(&m);
-}
-
 /* With a domain, what clients send to $JS.<domain>.API.… is meant for $JS.API.…, and for the key
  * value and object subjects behind that prefix. buf: where the other subject is written. */
 static void
@@ -171,13 +136,18 @@ verb_pub(struct conn *c, const struct op *op, struct block *backing)
                          .data = op->data,
                          .size = op->size,
                          .hdr_len = op->hdr_len,
-                         .backing = backing};
+                         .backing = backing,
+                         .may_gate = true};
     const char *domain = c->loop->cfg->js.domain;
     char buf[DOMAIN_SUBJECT];
     if (domain != NULL && c->loop->cfg->js.enabled) {
         map_domain(&in, domain, buf);
     }
-    if (deliver(&in) == 0 && op->reply_len > 0 && c->no_responders && !c->closed) {
-        send_no_responders(c, op);
+    if (deliver(&in) == 0 && op->reply_len > 0) {
+        no_responders(c, &in);
+    }
+    struct gate_watch *w = atomic_load_explicit(&in.account->gates, memory_order_acquire);
+    if (w != NULL && gate_watch_maybe(w, op->subject, op->subject_len)) {
+        gate_replied(w, op->subject, op->subject_len);
     }
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/gate.h"
 #include "server/auth/account.h"
 #include "server/auth/auth.h"
 #include "server/base/assert.h"
@@ -35,7 +36,8 @@ struct transit {
     struct loop_msg msg;
     struct account *account; /* borrowed: accounts outlive loops */
     uint64_t from_cid;
-    uint64_t tried; /* as in struct inbound */
+    uint64_t tried;             /* as in struct inbound */
+    struct gate_request *gated; /* held; or NULL */
     size_t subject_len, route_len, reply_len, size, hdr_len;
     struct block *block; /* ref or NULL: then the data is in bytes too */
     const char *data;    /* borrowed: in block or bytes */
@@ -51,6 +53,9 @@ transit_free(struct transit *t)
         sub_unref(t->subs[i]);
     }
     block_unref(t->block);
+    if (t->gated != NULL) {
+        gate_let_go(t->gated);
+    }
     mem_free(t);
 }
 
@@ -69,6 +74,7 @@ transit_new(const struct inbound *in, uint32_t cap_subs)
     *t = (struct transit){.account = in->account,
                           .from_cid = in->from_cid,
                           .tried = in->tried,
+                          .gated = in->gated,
                           .subject_len = in->subject_len,
                           .route_len = route_len,
                           .reply_len = in->reply_len,
@@ -93,6 +99,9 @@ transit_new(const struct inbound *in, uint32_t cap_subs)
         }
     }
     t->msg.bytes = sizeof *t + bytes + in->size;
+    if (t->gated != NULL) {
+        gate_hold(t->gated);
+    }
     return t;
 }
 
@@ -114,6 +123,7 @@ inbound_of(struct loop *l, const struct transit *t)
                             .hdr_len = t->hdr_len,
                             .backing = t->block,
                             .single = t->n_subs == 1,
+                            .gated = t->gated,
                             .tried = t->tried};
 }
 
@@ -127,6 +137,21 @@ let_go_backing(struct inbound *in)
     }
 }
 
+/* A gate has to know who got its request, before that one can close. */
+static bool
+send_here(struct inbound *in, struct sub *s)
+{
+    if (in->gated == NULL) {
+        return send_to_sub(in, s);
+    }
+    gate_took(in->gated, s->cid);
+    bool done = send_to_sub(in, s);
+    if (!done) {
+        gate_untook(in->gated, s->cid);
+    }
+    return done;
+}
+
 static size_t to_group_named(struct inbound *in, const struct sub *like);
 
 static void
@@ -136,7 +161,7 @@ arrive(struct loop *l, struct loop_msg *msg)
     struct inbound in = inbound_of(l, t);
     for (uint32_t i = 0; i < t->n_subs; i++) {
         struct sub *s = t->subs[i];
-        if (!send_to_sub(&in, s) && s->queue_len > 0 && to_group_named(&in, s) == 0) {
+        if (!send_here(&in, s) && s->queue_len > 0 && to_group_named(&in, s) == 0) {
             LOOP_COUNT(l->stats.dropped, 1);
         }
     }
@@ -197,8 +222,11 @@ to_other_loop(struct inbound *in, struct sub *s, struct spread *sp)
     return true;
 }
 
+/* Calls receive with the message as the API plane knows messages. False: no memory. */
 static bool
-to_api(const struct inbound *in, const struct sub *s)
+with_message(const struct inbound *in, const struct sub *s,
+             bool (*receive)(const struct inbound *in, const struct sub *s,
+                             const struct api_message *m))
 {
     char small[1024];
     size_t need = in->subject_len + in->reply_len + 2;
@@ -233,24 +261,38 @@ to_api(const struct inbound *in, const struct sub *s)
                             .data_len = in->size - in->hdr_len,
                             .now = c != NULL && in->loop->late.arrived != 0 ? in->loop->late.arrived
                                                                             : clock_mono_ns()};
-    api_receive(server_api(in->loop->server), s->endpoint, &m);
+    bool taken = receive(in, s, &m);
     if (subject != small) {
         mem_free(subject);
     }
+    return taken;
+}
+
+static bool
+to_api(const struct inbound *in, const struct sub *s, const struct api_message *m)
+{
+    api_receive(server_api(in->loop->server), s->endpoint, m);
     return true;
+}
+
+static bool
+to_gate(const struct inbound *in, const struct sub *s, const struct api_message *m)
+{
+    (void)in;
+    return gate_receive(s->gate, m);
 }
 
 static bool
 to_sub(struct inbound *in, struct sub *s, struct spread *sp)
 {
     if (s->loop == in->loop->index) {
-        return send_to_sub(in, s);
+        return send_here(in, s);
     }
     if (s->service != NULL) {
         return deliver_js_receive(in, s->service);
     }
     if (s->endpoint != NULL) {
-        return to_api(in, s);
+        return with_message(in, s, to_api);
     }
     return to_other_loop(in, s, sp);
 }
@@ -304,7 +346,7 @@ to_group_named(struct inbound *in, const struct sub *like)
     const struct match_group *g = group_like(&m, like);
     for (uint32_t i = 0; g != NULL && i < g->n && done == 0; i++) {
         struct sub *s = m.subs[g->begin + i];
-        done = s->loop == in->loop->index && send_to_sub(in, s);
+        done = s->loop == in->loop->index && send_here(in, s);
     }
     if (g != NULL && done == 0) {
         struct spread sp;
@@ -326,6 +368,10 @@ deliver(struct inbound *in)
     if (m == NULL) {
         LOOP_COUNT(in->loop->stats.dropped, 1);
         return 0;
+    }
+    if (m->gate != NULL && in->may_gate && in->reply_len > 0 &&
+        with_message(in, m->gate, to_gate)) {
+        return 1;
     }
     size_t done = 0;
     uint32_t most = m->n_plain + m->n_groups;

@@ -13,6 +13,7 @@
 struct account;
 struct block;
 struct conn;
+struct gate_request;
 struct loop;
 
 /* One message on its way. All borrowed for the call. */
@@ -30,13 +31,15 @@ struct inbound {
     const char *data; /* header block and payload in one */
     size_t size;
     size_t hdr_len;
-    struct block *backing; /* the block that data lies in, or NULL */
-    bool own_backing;      /* delivery made it (and lets it go) */
-    bool single;           /* there is one receiver: sharing gains nothing */
-    uint64_t tried;        /* of a queue group: bits of the loops whose members all declined */
+    struct block *backing;      /* the block that data lies in, or NULL */
+    bool own_backing;           /* delivery made it (and lets it go) */
+    bool single;                /* there is one receiver: sharing gains nothing */
+    bool may_gate;              /* a client's: goes into the gate of its subject, if there is one */
+    struct gate_request *gated; /* it comes out of a gate: borrowed, held by the caller; or NULL */
+    uint64_t tried;             /* of a queue group: bits of the loops whose members all declined */
 };
 
-/* Returns the number of receivers; a queue group counts as one. */
+/* Returns the number of receivers; a queue group counts as one, and so does a gate. */
 size_t deliver(struct inbound *in);
 
 /* Posts what this turn gathered for other loops. At the end of a turn. */

@@ -89,18 +89,23 @@ deliver_js_send(struct loop *l, struct js_out *o)
 void
 deliver_js_send_list(struct loop *const *loops, unsigned n_loops, struct list_node *list)
 {
-    struct list_node *node = list_pop_front(list);
-    while (node != NULL) {
-        struct list_node run;
-        size_t bytes = 0;
-        unsigned to = LIST_ENTRY(node, struct js_out, node)->loop % n_loops;
-        list_init(&run);
-        while (node != NULL && LIST_ENTRY(node, struct js_out, node)->loop % n_loops == to) {
-            struct loop_msg *msg = msg_of(LIST_ENTRY(node, struct js_out, node));
-            list_push_back(&run, &msg->node);
-            bytes += msg->bytes;
-            node = list_pop_front(list);
+    struct list_node *it, *next;
+    struct list_node run;
+    size_t bytes = 0;
+    unsigned to = 0;
+    list_init(&run);
+    LIST_FOREACH_SAFE(it, next, list)
+    {
+        struct js_out *o = LIST_ENTRY(it, struct js_out, node);
+        if (o->loop % n_loops != to) {
+            loop_post_list(loops[to], &run, bytes);
+            bytes = 0;
         }
-        loop_post_list(loops[to], &run, bytes);
+        to = o->loop % n_loops;
+        struct loop_msg *msg = msg_of(o);
+        list_push_back(&run, &msg->node);
+        bytes += msg->bytes;
     }
+    list_init(list);
+    loop_post_list(loops[to], &run, bytes);
 }

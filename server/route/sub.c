@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "api/gate.h"
 #include "server/base/mem.h"
 #include "server/net/peer.h"
 
@@ -58,6 +59,7 @@ sub_unref(struct sub *s)
 {
     if (s != NULL && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) {
         peer_unref(s->peer);
+        gate_unref(s->gate);
         if (s->service != NULL && s->service->release != NULL) {
             s->service->release(s->service->arg);
         }

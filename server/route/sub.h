@@ -14,6 +14,7 @@ struct account;
 struct api_endpoint;
 struct js_in;
 struct conn;
+struct gate;
 struct peer;
 struct subset;
 
@@ -33,7 +34,8 @@ struct sub {
     struct conn *conn; /* borrowed: set to NULL by the owning loop before the connection goes */
     struct peer *peer; /* ref; NULL for a service */
     const struct api_endpoint *endpoint; /* borrowed: static; a service's, else NULL */
-    struct sub_service *service;         /* owned; NULL: it is none of JetStream's */
+    struct gate *gate; /* ref: it stands in front of the subject and is no receiver; or NULL */
+    struct sub_service *service; /* owned; NULL: it is none of JetStream's */
     uint64_t cid;
     int64_t nmsgs;
     int64_t max;          /* UNSUB's limit; 0: none */

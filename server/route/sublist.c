@@ -198,8 +198,8 @@ sublist_insert(struct sublist *l, struct sub *s)
     enum status st = wildcard ? insert_wildcard(l, s) : insert_literal(l, s);
     if (st == ST_OK) {
         bump(l, s, wildcard);
-        l->n_subs++;
-        l->inserts++;
+        l->n_subs += s->gate == NULL ? 1 : 0;
+        l->inserts += s->gate == NULL ? 1 : 0;
     }
     pthread_rwlock_unlock(&l->lock);
     return st;
@@ -230,8 +230,8 @@ sublist_remove(struct sublist *l, struct sub *s)
     if (found) {
         struct subset *root = s->set->root != NULL ? s->set->root : s->set;
         bump(l, s, wildcard);
-        l->n_subs--;
-        l->removes++;
+        l->n_subs -= s->gate == NULL ? 1 : 0;
+        l->removes += s->gate == NULL ? 1 : 0;
         if (wildcard) {
             subset_remove(root, s);
             trie_prune(LIST_ENTRY(root, struct trie_node, set));
@@ -346,13 +346,27 @@ merge_tail(struct match *m, struct match_group *g, uint32_t n)
     }
 }
 
+/* Gates do not overlap, but one that is being replaced may still be there. */
+static void
+take_gate(struct match *m, struct sub *s)
+{
+    if (m->gate == NULL) {
+        m->gate = sub_ref(s);
+    }
+}
+
 static bool
 add_groups(void *arg, struct subset *set)
 {
     struct collect *c = arg;
     struct match *m = c->m;
     for (struct subset *g = set->groups; g != NULL; g = g->next) {
-        struct match_group *same = find_match_group(m, subset_members(g)[0]);
+        struct sub *first = subset_members(g)[0];
+        if (first->gate != NULL) {
+            take_gate(m, first);
+            continue;
+        }
+        struct match_group *same = find_match_group(m, first);
         c->nomem = c->nomem || (same == NULL && !new_group(m)) || !add_subs(m, g);
         if (c->nomem) {
             return false;
@@ -412,10 +426,23 @@ sublist_match(struct sublist *l, const char *subject, size_t n, struct match *m)
 }
 
 static bool
+has_receiver(struct subset *set)
+{
+    struct subset *g = set->groups;
+    if (set->n > 0) {
+        return true;
+    }
+    while (g != NULL && subset_members(g)[0]->gate != NULL) {
+        g = g->next;
+    }
+    return g != NULL;
+}
+
+static bool
 stop_at_first(void *arg, struct subset *set)
 {
     bool *found = arg;
-    *found = !subset_is_empty(set);
+    *found = has_receiver(set);
     return !*found;
 }
 
@@ -428,7 +455,8 @@ sublist_has_interest(struct sublist *l, const char *subject, size_t n)
     }
     pthread_rwlock_rdlock(&l->lock);
     struct literal *lit = *find_literal(l, hash_bytes(subject, n), subject, n);
-    if (lit != NULL || !trie_match(l->root, subject, n, stop_at_first, &found)) {
+    if ((lit != NULL && has_receiver(&lit->set)) ||
+        !trie_match(l->root, subject, n, stop_at_first, &found)) {
         found = true;
     }
     pthread_rwlock_unlock(&l->lock);
@@ -472,6 +500,8 @@ match_reset(struct match *m)
     for (uint32_t i = 0; i < m->n_subs; i++) {
         sub_unref(m->subs[i]);
     }
+    sub_unref(m->gate);
+    m->gate = NULL;
     m->n_subs = 0;
     m->n_plain = 0;
     m->n_groups = 0;

@@ -36,6 +36,7 @@ struct match {
     uint32_t n_plain, n_subs, cap_subs;
     struct match_group *groups; /* owned */
     uint32_t n_groups, cap_groups;
+    struct sub *gate; /* ref: the gate in front of the subject, or NULL; none of subs */
     struct sublist_stamp stamp;
 };
 
@@ -43,7 +44,8 @@ enum status sublist_new(struct sublist **out) MUST_CHECK;
 /* All subscriptions must have been removed, but for the services, which it lets go. */
 void sublist_free(struct sublist *l);
 
-/* Takes a reference of its own. The subject must be valid (subject_is_valid). */
+/* Takes a reference of its own. The subject must be valid (subject_is_valid). One with a gate needs
+ * a queue name of its own; it is no interest and is not counted. */
 enum status sublist_insert(struct sublist *l, struct sub *s) MUST_CHECK;
 /* Lets the reference go. False: it was not in the list. */
 bool sublist_remove(struct sublist *l, struct sub *s);

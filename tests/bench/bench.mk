@@ -32,4 +32,7 @@ bench-docs: ## Write docs/bench.md and docs/img from the last `make bench`
 	   for f in build/bench/*.svg; do n=$${f##*/}; printf '![%s](img/%s)\n' "$${n%.svg}" "$$n"; done; } >docs/bench.md
 	@echo "docs/bench.md"
 
-.PHONY: bench bench-docs loadgen
+bench-gate: build/sluice $(LOADGEN) ## A service under overload with and without a gate: goodput in parts of its capacity
+	@python3 tests/bench/gate.py
+
+.PHONY: bench bench-docs bench-gate loadgen

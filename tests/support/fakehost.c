@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/gate.h"
 #include "server/base/clock.h"
+#include "server/base/list.h"
 #include "server/base/mem.h"
 #include "tests/support/cmk.h"
 
@@ -27,6 +29,7 @@ struct inside {
     pthread_cond_t more;
     struct fake_msg *first; /* owned */
     struct fake_msg **last; /* borrowed: into the list */
+    struct list_node gated; /* in the mail of each request */
 };
 
 struct account *
@@ -149,6 +152,63 @@ on_kick(void *ctx, uint64_t cid)
     return cid == 5 ? ST_OK : ST_NOTFOUND;
 }
 
+static struct account *
+on_account(void *ctx, const char *name, uint64_t *key)
+{
+    (void)ctx;
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        if (strcmp(accounts[i].name, name) == 0) {
+            *key = i;
+            return &accounts[i];
+        }
+    }
+    return NULL;
+}
+
+static enum status
+on_gate_open(void *ctx, struct gate_watch *w, struct gate *g, const char *subject, void **handle)
+{
+    struct fakehost *f = ctx;
+    (void)subject;
+    f->watch = w;
+    gate_unref(f->gate);
+    f->gate = gate_ref(g);
+    *handle = gate_ref(g);
+    return ST_OK;
+}
+
+static void
+on_gate_close(void *ctx, struct gate_watch *w, void *handle)
+{
+    struct fakehost *f = ctx;
+    (void)w;
+    if (f->gate == handle) {
+        gate_unref(f->gate);
+        f->gate = NULL;
+    }
+    gate_unref(handle);
+}
+
+static void
+on_gate_deliver(void *ctx, struct gate_request *r)
+{
+    struct fakehost *f = ctx;
+    struct inside *in = f->opaque;
+    pthread_mutex_lock(&in->lock);
+    list_push_back(&in->gated, gate_mail(r));
+    pthread_mutex_unlock(&in->lock);
+}
+
+struct gate_request *
+fakehost_gated(struct fakehost *f)
+{
+    struct inside *in = f->opaque;
+    pthread_mutex_lock(&in->lock);
+    struct list_node *node = list_pop_front(&in->gated);
+    pthread_mutex_unlock(&in->lock);
+    return node != NULL ? gate_of_mail(node) : NULL;
+}
+
 static struct js *
 on_jetstream(void *ctx)
 {
@@ -171,6 +231,10 @@ fakehost_init(struct fakehost *f)
         .reload = on_reload,
         .kick = on_kick,
         .lame_duck = on_kick,
+        .account = on_account,
+        .gate_open = on_gate_open,
+        .gate_close = on_gate_close,
+        .gate_deliver = on_gate_deliver,
         .jetstream = on_jetstream,
     };
     assert_true(sodium_init() >= 0);
@@ -183,6 +247,7 @@ fakehost_init(struct fakehost *f)
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->more, NULL);
     in->last = &in->first;
+    list_init(&in->gated);
     f->opaque = in;
     f->host = host;
     f->host.ctx = f;

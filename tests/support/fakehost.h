@@ -14,6 +14,10 @@
 #define FAKE_ID   "NFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKEFAKE"
 #define FAKE_NAME "fake"
 
+struct gate;
+struct gate_request;
+struct gate_watch;
+
 struct fake_msg {
     const struct account *acc; /* as published into */
     char *subject;             /* owned */
@@ -29,7 +33,9 @@ struct fakehost {
     /* Where set, messages are given to it (from any thread) and not kept. */
     void (*on_message)(const char *subject, const char *hdr, const char *data);
     _Atomic uint64_t published;
-    void *opaque; /* owned: the inside */
+    struct gate *gate; /* ref: the last one that was put before a subject and is still there */
+    struct gate_watch *watch; /* borrowed: of its account */
+    void *opaque;             /* owned: the inside */
 };
 
 /* With memory of the C library, so that fault sweeps of the plane do not hit the host. */
@@ -52,6 +58,9 @@ struct api_message fakehost_request(unsigned n, uint64_t cid, const char *subjec
 /* The endpoint whose subscription matches the subject for that account; fails the test if there is
  * none. */
 const struct api_endpoint *fakehost_endpoint(struct api *a, const char *subject, bool is_system);
+
+/* The next request that a gate let through, or NULL; the test delivers it (api/gate.h). */
+struct gate_request *fakehost_gated(struct fakehost *f);
 
 /* The settings of a release, with that many workers. */
 struct api_opts fakehost_opts(int64_t workers);

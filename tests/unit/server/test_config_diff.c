@@ -51,6 +51,16 @@ test_diff_of_equal_files_is_nothing(void **state)
 }
 
 static void
+test_diff_tells_that_gates_have_changed(void **state)
+{
+    (void)state;
+    check("gates { a { subject: x, limit: 1 } }", "gates { a { subject: x, limit: 1 } }", "");
+    check("gates { a { subject: x, limit: 1 } }", "gates { a { subject: x, limit: 2 } }",
+          "Reloaded: gates\n");
+    check("gates { a { subject: x, limit: 1 } }", "port: 4222", "Reloaded: gates\n");
+}
+
+static void
 test_diff_names_what_changed_as_nats_server_does(void **state)
 {
     (void)state;
@@ -213,6 +223,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_diff_of_equal_files_is_nothing),
+        cmocka_unit_test(test_diff_tells_that_gates_have_changed),
         cmocka_unit_test(test_diff_names_what_changed_as_nats_server_does),
         cmocka_unit_test(test_diff_never_tells_a_secret),
         cmocka_unit_test(test_diff_sees_users_and_accounts),

@@ -123,6 +123,55 @@ test_config_of_the_api_is_refused_by_name_with_what_is_allowed(void **state)
 }
 
 static void
+test_config_gates_that_are_wrong_name_the_field(void **state)
+{
+    (void)state;
+    static const struct bad cases[] = {
+        {"gates { a { limit: 1 } }", "a.conf:1:8: gate \"a\": subject: missing"},
+        {"gates { a { subject: x } }", "a.conf:1:8: gate \"a\": limit: missing"},
+        {"gates { a { subject: x, limit: 0 } }",
+         "a.conf:1:24: gate \"a\": limit: 0 is out of range, allowed is 1 to 1000000"},
+        {"gates { a { subject: x\n limit: many } }",
+         "a.conf:2:2: gate \"a\": limit: a whole number is expected"},
+        {"gates { a { subject: \"x..y\", limit: 1 } }",
+         "a.conf:1:12: gate \"a\": subject: \"x..y\" is no subject"},
+        {"gates { a { subject: \"$JS.API.>\", limit: 1 } }",
+         "a.conf:1:12: gate \"a\": subject: \"$JS.API.>\" overlaps $JS.>, where no gate may be"},
+        {"gates { a { subject: \"$SYS.x\", limit: 1 } }",
+         "a.conf:1:12: gate \"a\": subject: \"$SYS.x\" overlaps $SYS.>, where no gate may be"},
+        {"gates { a { subject: \"_INBOX.*\", limit: 1 } }",
+         "a.conf:1:12: gate \"a\": subject: \"_INBOX.*\" overlaps _INBOX.>, where no gate may be"},
+        {"gates { a { subject: \">\", limit: 1 } }",
+         "a.conf:1:12: gate \"a\": subject: \">\" overlaps $JS.>, where no gate may be"},
+        {"gates { a { subject: x, limit: 1, nope: 1 } }", "a.conf:1:34: unknown field \"nope\""},
+        {"gates { a { subject: x, limit: 1, group: g } }",
+         "a.conf:1:34: gate \"a\": group: there is no workload group \"g\" that a gate could "
+         "belong "
+         "to"},
+        {"gates { a { subject: x, limit: 1, request_deadline: soon } }",
+         "a.conf:1:34: gate \"a\": request_deadline: a time is expected, such as \"5s\" or "
+         "\"250ms\""},
+        {"gates { a { subject: x, limit: 1, refuse: maybe } }",
+         "a.conf:1:34: gate \"a\": refuse: 'service_error' or 'no_responders' is expected"},
+        {"gates { a { subject: x, limit: 1, account: NONE } }",
+         "a.conf:1:8: gate \"a\": account: there is no account \"NONE\""},
+        {"gates { a { subject: \"x.*\", limit: 1 }\n b { subject: \"*.y\", limit: 1 } }",
+         "a.conf:2:6: gate \"b\": subject: \"*.y\" overlaps $JS.>, where no gate may be"},
+        {"gates { a { subject: \"x.*\", limit: 1 }\n b { subject: \"x.y\", limit: 1 } }",
+         "a.conf:2:2: gate \"b\": subject: \"x.y\" overlaps \"x.*\" of gate \"a\""},
+        {"gates { a { subject: x, limit: 1 }\n a { subject: y, limit: 1 } }",
+         "a.conf:2:2: gate \"a\" is there twice"},
+        {"gates { a { subject: x, limit: 1 } }\ngates { b { subject: y, limit: 1 } }",
+         "a.conf:2:1: the block \"gates\" is there twice"},
+        {"gates { \"a b\" { subject: x, limit: 1 } }",
+         "a.conf:1:9: \"a b\" is no name of a gate: 1 to 64 letters, digits, '-', '_'"},
+        {"gates: 3", "a.conf:1:0: interface conversion: interface {} is int64, not "
+                     "map[string]interface {}"},
+    };
+    CHECK(cases);
+}
+
+static void
 test_config_what_is_not_supported_yet_says_so(void **state)
 {
     (void)state;
@@ -215,6 +264,7 @@ main(void)
         cmocka_unit_test(test_config_values_of_the_wrong_type),
         cmocka_unit_test(test_config_values_out_of_range),
         cmocka_unit_test(test_config_of_the_api_is_refused_by_name_with_what_is_allowed),
+        cmocka_unit_test(test_config_gates_that_are_wrong_name_the_field),
         cmocka_unit_test(test_config_what_is_not_supported_yet_says_so),
         cmocka_unit_test(test_config_users_that_do_not_fit_together),
         cmocka_unit_test(test_config_permissions_that_are_none),

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/gate.h"
+#include "api/gates.h"
 #include "server/base/mem.h"
 #include "server/base/subject.h"
 #include "server/route/sub.h"
 #include "server/route/sublist.h"
+#include "tests/support/fakehost.h"
 
 static struct sub *
 make_sub(const char *subject, const char *queue)
@@ -97,6 +100,52 @@ test_sublist_finds_literals_and_wildcards(void **state)
     assert_int_equal(m.n_subs, 0);
     match_fini(&m);
     sublist_free(l);
+}
+
+static void
+test_sublist_a_gate_is_found_but_is_no_receiver(void **state)
+{
+    (void)state;
+    struct clock clk = clock_real;
+    struct sublist *l = NULL;
+    struct match m = {0};
+    struct sublist_counts counts;
+    struct gates *gates = NULL;
+    struct fakehost host;
+    struct gate_conf conf;
+    char err[GATE_ERR_LEN];
+    fakehost_init(&host);
+    assert_int_equal(gates_new(&gates, &host.host, &clk, false), ST_OK);
+    assert_int_equal(gate_conf_init(&conf, "g", err, sizeof err), ST_OK);
+    snprintf(conf.account, sizeof conf.account, "A2");
+    snprintf(conf.subject, sizeof conf.subject, "svc.*");
+    conf.limit = 1;
+    assert_int_equal(gates_create(gates, &conf, err), ST_OK);
+    assert_int_equal(sublist_new(&l), ST_OK);
+    struct sub *gate = make_sub("svc.*", " ");
+    gate->gate = gate_ref(host.gate);
+    assert_int_equal(sublist_insert(l, gate), ST_OK);
+    assert_false(sublist_has_interest(l, "svc.a", 5));
+    match(l, "svc.a", &m);
+    assert_ptr_equal(m.gate, gate);
+    assert_int_equal(m.n_subs + m.n_groups, 0);
+    struct sub *other = insert(l, "svc.a", "q");
+    match(l, "svc.a", &m);
+    assert_ptr_equal(m.gate, gate);
+    assert_int_equal(m.n_groups, 1);
+    sublist_counts(l, &counts);
+    assert_int_equal(counts.subs, 1);
+    match(l, "svc.a.b", &m);
+    assert_null(m.gate);
+    assert_true(sublist_remove(l, gate));
+    sub_unref(gate);
+    match(l, "svc.a", &m);
+    assert_null(m.gate);
+    drop(l, other);
+    match_fini(&m);
+    sublist_free(l);
+    gates_free(gates);
+    fakehost_fini(&host);
 }
 
 static void
@@ -356,6 +405,7 @@ main(void)
         cmocka_unit_test(test_sub_keeps_its_parts_and_refuses_what_is_too_long),
         cmocka_unit_test(test_sublist_finds_literals_and_wildcards),
         cmocka_unit_test(test_sublist_queue_groups_of_one_name_are_one),
+        cmocka_unit_test(test_sublist_a_gate_is_found_but_is_no_receiver),
         cmocka_unit_test(test_sublist_remove_tells_of_what_is_not_there),
         cmocka_unit_test(test_sublist_stamps_change_where_a_match_may),
         cmocka_unit_test(test_sublist_survives_any_failed_allocation),

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/endpoint.h"
+#include "api/gate_admin.h"
+
+static enum status
+run(struct api *a, struct api_request *r, struct reply *out)
+{
+    return gate_admin_list(a, r, out, NULL);
+}
+
+const struct api_endpoint ep_gate_info = {
+    .name = "gate_info",
+    .subjects = {"$WLM.API.GATE.INFO.*"},
+    .level = APIQ_OPERATOR,
+    .flags = API_EP_SYSTEM,
+    .type = "io.sluice.wlm.v1.gate_info_response",
+    .run = run,
+    .doc = "The settings of one gate, what waits and runs in it, and its outcome counters.",
+};

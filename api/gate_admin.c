@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/gate_admin.h"
+
+#include <string.h>
+
+#include "api/jobj.h"
+#include "api/plane.h"
+#include "api/wlm.h"
+
+const char *
+gate_admin_name(const struct api_request *r)
+{
+    return strrchr(r->subject, '.') + 1;
+}
+
+enum status
+gate_admin_failed(const struct api_request *r, struct reply *out, enum status st, const char *err)
+{
+    bool busy = st == ST_NOMEM || st == ST_CLOSED || st == ST_LIMIT;
+    if (busy) {
+        return reply_error(out, r->ep->type, 503, ERR_RESOURCES, "nothing was changed: %s", err);
+    }
+    return wlm_error(r, out, st == ST_NOTFOUND && strncmp(err, "name", 4) == 0 ? 404 : 400, "%s",
+                     err);
+}
+
+enum status
+gate_admin_show(struct api *a, const struct api_request *r, struct reply *out, const char *key,
+                size_t count)
+{
+    struct gate_info info;
+    const char *name = gate_admin_name(r);
+    if (!gates_find(a->gates, name, &info)) {
+        return wlm_error(r, out, 404, "name: there is no gate \"%.80s\"", name);
+    }
+    json_t *o = wlm_answer(r);
+    jobj_put(&o, "gate", gate_info_json(&info));
+    if (key != NULL) {
+        jobj_int(&o, key, count);
+    }
+    return reply_json(out, o);
+}
+
+enum status
+gate_admin_list(struct api *a, struct api_request *r, struct reply *out,
+                void (*show)(struct gates *gs, json_t **o))
+{
+    json_t *o;
+    enum status st = wlm_parse(r, out, &o);
+    if (st != ST_OK) {
+        return st == ST_SYNTAX ? ST_OK : st;
+    }
+    void *first = json_object_iter(o);
+    if (first != NULL) {
+        st = wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
+    } else if (show == NULL) {
+        st = gate_admin_show(a, r, out, NULL, 0);
+    } else {
+        json_t *answer = wlm_answer(r);
+        show(a->gates, &answer);
+        st = reply_json(out, answer);
+    }
+    json_decref(o);
+    return st;
+}

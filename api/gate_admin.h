@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the endpoints $WLM.API.GATE.… have in common. On a worker. */
+#ifndef API_GATE_ADMIN_H
+#define API_GATE_ADMIN_H
+
+#include <stddef.h>
+
+#include "api/gates.h"
+#include "api/reply.h"
+#include "api/request.h"
+
+/* The name at the end of $WLM.API.GATE.<what>.<name>. Borrowed: of the request. */
+const char *gate_admin_name(const struct api_request *r);
+
+/* The error of a change that failed, with what gates.h says in err. */
+enum status gate_admin_failed(const struct api_request *r, struct reply *out, enum status st,
+                              const char *err) MUST_CHECK;
+
+/* Answers with the gate of that name as "gate", and a count under `key` (NULL: none). */
+enum status gate_admin_show(struct api *a, const struct api_request *r, struct reply *out,
+                            const char *key, size_t count) MUST_CHECK;
+
+/* Answers one whose request must be empty; show fills the answer. */
+enum status gate_admin_list(struct api *a, struct api_request *r, struct reply *out,
+                            void (*show)(struct gates *gs, json_t **o)) MUST_CHECK;
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a requester is told whose request did not run. Nothing is allocated for it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/gate_priv.h"
+#include "api/reply.h"
+#include "queue/apiq_view.h"
+
+static const struct told {
+    int code; /* 0: nobody is told */
+    const char *text;
+} told[GATE_END_COUNT] = {
+    [GATE_LIMIT] = {503, "over the limit of the queue"},
+    [GATE_NOMEM] = {503, "the server is out of memory"},
+    [GATE_FULL] = {503, "the queue is full"},
+    [GATE_LATE] = {408, "the deadline passed"},
+    [GATE_SHUTDOWN] = {503, "the server is shutting down"},
+};
+
+#define SUBJECT_SHOWN 256u
+
+void
+gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e)
+{
+    const struct api_host *host = g->home->host;
+    const struct told *t = &told[e];
+    char hdr[512];
+    int n = 0;
+    if (t->code == 0) {
+        return;
+    }
+    pthread_mutex_lock(&g->home->lock);
+    enum gate_refuse how = g->conf.refuse;
+    pthread_mutex_unlock(&g->home->lock);
+    if (how == GATE_REFUSE_NO_RESPONDERS) {
+        bool shown = strlen(to->subject) <= SUBJECT_SHOWN;
+        n = snprintf(hdr, sizeof(hdr), "NATS/1.0 503\r\n%s%s%s\r\n", shown ? "Nats-Subject: " : "",
+                     shown ? to->subject : "", shown ? "\r\n" : "");
+    } else {
+        int64_t retry = reply_retry_ns(apiq_drain_ns(g->q, APIQ_NORMAL));
+        n = snprintf(hdr, sizeof(hdr),
+                     "NATS/1.0\r\nNats-Service-Error: %s: the request was not executed\r\n"
+                     "Nats-Service-Error-Code: %d\r\nNats-Retry-After: %.3f\r\n\r\n",
+                     t->text, t->code, (double)retry / 1e9);
+    }
+    struct api_bytes body = {hdr, (size_t)n, "", 0};
+    host->publish(host->ctx, to->account, to->loop, to->reply, NULL, &body);
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gate.py [--seconds N] [--rounds N]: an ordinary service under overload, with and without a gate in front of it.
+
+The service is our responder: 16 requests at a time, 55 ms each, what comes too much waits in its memory. The capacity C is measured
+first, in each round: replies a second with more offered than can be served and no patience. Goodput is in parts of C."""
+
+import argparse
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+
+from servers import ROOT, BenchError, Client, Server, loadgen
+
+SLOTS = 16
+SLEEP_MS = 55
+SUBJECT = "bench.service"
+GATE = f'gates {{ service {{ subject: "{SUBJECT}", limit: {SLOTS} }} }}\n'
+BAR = 0.95
+
+
+@contextlib.contextmanager
+def service(binary, config, seconds):
+    with Server(binary, config) as s:
+        side = subprocess.Popen(
+            [os.path.join(ROOT, "build/bench/loadgen"), "responder", "--server", s.address,
+             "--seconds", str(seconds + 60), "--subject", SUBJECT, "--slots", str(SLOTS),
+             "--sleep-ms", str(SLEEP_MS)], stdout=subprocess.DEVNULL)
+        try:
+            with Client(s.port) as c:
+                while not c.request(SUBJECT, "{}"):
+                    pass
+            yield s
+        finally:
+            side.terminate()
+            side.wait()
+
+
+def run(binary, config, rate, seconds, patience=1):
+    with service(binary, config, seconds) as s:
+        return loadgen("overload", s, subject=SUBJECT, payload="{}", seconds=seconds, rate=rate,
+                       patience=patience)
+
+
+def capacity(binary, seconds):
+    """Without a gate, always something waiting, nobody loses patience."""
+    return run(binary, "", 1.5 * SLOTS / SLEEP_MS * 1000, seconds, patience=120)["rate"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="a service with and without a gate")
+    parser.add_argument("--binary", default=os.path.join(ROOT, "build/sluice"))
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    short = False
+    print(f"{'offered':10}{'':14}{'goodput / C':>14}  each round")
+    seen = {}
+    for _ in range(args.rounds):
+        c = capacity(args.binary, args.seconds / 2)
+        for times in (1.3, 3):
+            for name, config in (("with a gate", GATE), ("without", "")):
+                r = run(args.binary, config, times * c, args.seconds)
+                seen.setdefault((times, name), []).append(r["goodput"] / c)
+    for (times, name), values in seen.items():
+        median = statistics.median(values)
+        fell = name == "with a gate" and median < BAR
+        short = short or fell
+        print(f"{times:<4} C     {name:14}{median:>14.3f}  {' '.join('%.3f' % v for v in values)}"
+              f"{'   SHORT of %.2f' % BAR if fell else ''}")
+    return 1 if short else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BenchError as e:
+        sys.exit(f"gate.py: {e}")

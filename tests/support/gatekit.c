@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/gatekit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmk.h"
+
+struct gatekit gatekit;
+
+struct gate_conf
+gatekit_conf(const char *name, const char *subject, int64_t limit)
+{
+    struct gate_conf c;
+    assert_int_equal(gate_conf_init(&c, name, gatekit.err, sizeof(gatekit.err)), ST_OK);
+    (void)snprintf(c.account, sizeof(c.account), "A2");
+    (void)snprintf(c.subject, sizeof(c.subject), "%s", subject);
+    c.limit = limit;
+    return c;
+}
+
+struct gate_info
+gatekit_look(void)
+{
+    struct gate_info i;
+    assert_true(gates_find(gatekit.gates, "g", &i));
+    uint64_t sum = i.counts.queued + i.counts.running;
+    for (int e = 0; e < GATE_END_COUNT; e++) {
+        sum += i.counts.ended[e];
+    }
+    assert_int_equal(i.counts.received, sum);
+    assert_int_equal(i.counts.queued, i.queue.depth);
+    assert_int_equal(i.counts.running, i.queue.running);
+    return i;
+}
+
+void
+gatekit_expect_ended(enum gate_end e, uint64_t n)
+{
+    assert_int_equal(gatekit_look().counts.ended[e], n);
+}
+
+int
+gatekit_set_up(void **state)
+{
+    (void)state;
+    struct clock c = clock_fake_of(&gatekit.now);
+    struct gate_conf g = gatekit_conf("g", "svc.>", 2);
+    gatekit.now.t = 1000 * CLOCK_S;
+    fakehost_init(&gatekit.host);
+    assert_int_equal(gates_new(&gatekit.gates, &gatekit.host.host, &c, false), ST_OK);
+    assert_int_equal(gates_create(gatekit.gates, &g, gatekit.err), ST_OK);
+    return 0;
+}
+
+int
+gatekit_tear_down(void **state)
+{
+    (void)state;
+    gates_close(gatekit.gates);
+    struct gate_request *r;
+    while ((r = fakehost_gated(&gatekit.host)) != NULL) {
+        struct gate_delivery d;
+        if (gate_begin(r, true, &d)) {
+            gate_sent(r, 0);
+        }
+    }
+    gates_free(gatekit.gates);
+    fakehost_fini(&gatekit.host);
+    return 0;
+}
+
+void
+gatekit_update(const struct gate_conf *c, size_t evicted)
+{
+    size_t n;
+    assert_int_equal(gates_update(gatekit.gates, c, &n, gatekit.err), ST_OK);
+    assert_int_equal(n, evicted);
+}
+
+/* A request of connection cid whose reply subject and payload are the same text. */
+void
+gatekit_ask_with(uint64_t cid, const char *what, const char *hdr)
+{
+    char block[256];
+    struct api_message m = fakehost_request(2, cid, "svc.a", what, what);
+    if (hdr != NULL) {
+        m.hdr = block;
+        m.hdr_len = strlen(hdr);
+        (void)snprintf(block, sizeof(block), "%s%s", hdr, what);
+        m.data = block + m.hdr_len;
+    }
+    m.now = gatekit.now.t;
+    assert_true(gate_receive(gatekit.host.gate, &m));
+    (void)gatekit_look();
+}
+
+void
+gatekit_ask(uint64_t cid, const char *what)
+{
+    gatekit_ask_with(cid, what, NULL);
+}
+
+/* The next one let through must be that one; it is delivered to so many connections, which count
+ * up from RESPONDER. */
+void
+gatekit_delivered(const char *what, unsigned receivers)
+{
+    struct gate_delivery d;
+    struct gate_request *r = fakehost_gated(&gatekit.host);
+    assert_non_null(r);
+    assert_true(gate_begin(r, true, &d));
+    assert_int_equal(d.size - d.hdr_len, strlen(what));
+    assert_memory_equal(d.data + d.hdr_len, what, strlen(what));
+    assert_string_equal(d.subject, "svc.a");
+    assert_string_equal(d.reply, what);
+    for (unsigned i = 0; i < receivers; i++) {
+        gate_took(r, RESPONDER + i);
+    }
+    gate_sent(r, receivers);
+    (void)gatekit_look();
+}
+
+void
+gatekit_none_delivered(void)
+{
+    assert_null(fakehost_gated(&gatekit.host));
+}
+
+void
+gatekit_reply(const char *subject)
+{
+    if (gate_watch_maybe(gatekit.host.watch, subject, strlen(subject))) {
+        gate_replied(gatekit.host.watch, subject, strlen(subject));
+    }
+    (void)gatekit_look();
+}
+
+/* The next message told must be for that reply subject and have that in its headers. */
+void
+gatekit_told(const char *subject, const char *in_header)
+{
+    struct fake_msg *m = fakehost_take(&gatekit.host);
+    assert_non_null(m);
+    assert_string_equal(m->subject, subject);
+    assert_string_equal(m->data, "");
+    if (strstr(m->hdr, in_header) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", in_header, m->hdr);
+    }
+    fakehost_free(m);
+}
+
+void
+gatekit_nobody_told(void)
+{
+    assert_null(fakehost_take(&gatekit.host));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gates without a server: the test is the host that delivers, and moves the clock. After each step
+ * the books of the gate "g" must add up. One at a time. */
+#ifndef TESTS_SUPPORT_GATEKIT_H
+#define TESTS_SUPPORT_GATEKIT_H
+
+#include "api/gate.h"
+#include "api/gates.h"
+#include "tests/support/fakehost.h"
+
+#define RESPONDER 100u /* the first connection that requests are delivered to */
+
+struct gatekit {
+    struct fakehost host;
+    struct clock_fake now;
+    struct gates *gates;
+    char err[GATE_ERR_LEN];
+};
+extern struct gatekit gatekit;
+
+/* For cmocka: a gate "g" in front of svc.> of account A2, with two slots. */
+int gatekit_set_up(void **state);
+int gatekit_tear_down(void **state);
+
+/* The settings of a gate of account A2. */
+struct gate_conf gatekit_conf(const char *name, const char *subject, int64_t limit);
+/* The gate "g" now; fails the test if its books do not add up. */
+struct gate_info gatekit_look(void);
+void gatekit_expect_ended(enum gate_end e, uint64_t n);
+void gatekit_update(const struct gate_conf *c, size_t evicted);
+
+/* A request of connection cid whose reply subject and payload are the same text. */
+void gatekit_ask(uint64_t cid, const char *what);
+void gatekit_ask_with(uint64_t cid, const char *what, const char *hdr);
+
+/* The next one let through must be that one; it is delivered to so many connections, which count
+ * up from RESPONDER. Or there must be none. */
+void gatekit_delivered(const char *what, unsigned receivers);
+void gatekit_none_delivered(void);
+
+/* A publish to that subject in the account of the last gate made. */
+void gatekit_reply(const char *subject);
+
+/* The next message told must be for that reply subject and have that in its headers. Or there must
+ * be none. */
+void gatekit_told(const char *subject, const char *in_header);
+void gatekit_nobody_told(void);
+
+#endif
