@@ -83,10 +83,6 @@ struct config {
     struct config_api api;
     struct config_gate *gates; /* owned */
     size_t n_gates;
-    struct api_weight *weights; /* owned, with its names; api { account_weights } */
-    size_t n_weights;
-    struct group_conf *groups; /* owned; workload_groups, order of the file */
-    size_t n_groups;
 
     struct cli *cli; /* ref; the flags it was made with; NULL: none */
     _Atomic int refs;
