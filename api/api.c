@@ -127,6 +127,42 @@ configure(struct api *a, const struct api_opts *opts)
     return st;
 }
 
+static void
+free_tenants(struct api *a)
+{
+    weights_free(a->weights);
+    catalog_free(a->catalog);
+    groups_free(a->groups);
+}
+
+/* What keeps the accounts from each other's share. */
+static enum status
+make_tenants(struct api *a, const struct clock *clock)
+{
+    for (unsigned i = 0; i < APIQ_LEVELS; i++) {
+        group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i);
+    }
+    enum status st = groups_new(&a->groups, clock);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = catalog_new(&a->catalog, a->groups);
+    if (st != ST_OK) {
+        goto err_after_groups;
+    }
+    st = weights_new(&a->weights);
+    if (st != ST_OK) {
+        goto err_after_catalog;
+    }
+    return ST_OK;
+
+err_after_catalog:
+    catalog_free(a->catalog);
+err_after_groups:
+    groups_free(a->groups);
+    return st;
+}
+
 enum status
 api_new(struct api **out, const struct api_host *host, const struct api_opts *opts,
         const struct clock *clock)
@@ -163,30 +199,17 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = gates_new(&a->gates, host, clock, opts->workers > 0)) != ST_OK) {
         goto err_after_queue;
     }
-    for (unsigned i = 0; i < APIQ_LEVELS; i++) {
-        group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i);
-    }
-    if ((st = groups_new(&a->groups, clock)) != ST_OK) {
+    if ((st = make_tenants(a, clock)) != ST_OK) {
         goto err_after_gates;
     }
-    if ((st = catalog_new(&a->catalog, a->groups)) != ST_OK) {
-        goto err_after_groups;
-    }
-    if ((st = weights_new(&a->weights)) != ST_OK) {
-        goto err_after_catalog;
-    }
     if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
-        goto err_after_weights;
+        goto err_after_tenants;
     }
     *out = a;
     return ST_OK;
 
-err_after_weights:
-    weights_free(a->weights);
-err_after_catalog:
-    catalog_free(a->catalog);
-err_after_groups:
-    groups_free(a->groups);
+err_after_tenants:
+    free_tenants(a);
 err_after_gates:
     gates_free(a->gates);
 err_after_queue:
@@ -237,9 +260,7 @@ api_free(struct api *a)
     pool_free(a->pool);
     gates_free(a->gates);
     parker_free(a->parker);
-    weights_free(a->weights);
-    catalog_free(a->catalog);
-    groups_free(a->groups);
+    free_tenants(a);
     apiq_free(a->queue);
     history_free(a->history);
     advisory_free(a->advisory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks api { … } and gates { … } of the configuration: the API plane. Part of a snapshot. */
+/* The blocks api { … }, gates { … } and workload_groups { … } of the configuration: the API plane.
+ * Part of a snapshot. */
 #ifndef SERVER_CONFIG_API_H
 #define SERVER_CONFIG_API_H
 

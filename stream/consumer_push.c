@@ -145,7 +145,7 @@ int64_t
 push_rate_delay(struct consumer *c, size_t size)
 {
     struct push *p = &c->push;
-    double rate = (double)(c->cfg->rate_limit / 8);
+    double rate = (double)c->cfg->rate_limit / 8;
     if (rate < 1) {
         return 0;
     }

@@ -30,8 +30,8 @@ struct jread;
 struct jfield {
     const char *key;
     enum jfield_kind kind;
-    size_t off, off2;
     bool always; /* is written even where it is zero */
+    size_t off, off2;
     const char *type;
     const char *const *names;
     enum status (*read)(struct jread *r, const json_t *v, void *base);

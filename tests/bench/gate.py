@@ -45,7 +45,7 @@ def run(binary, config, rate, seconds, patience=1):
 
 def capacity(binary, seconds):
     """Without a gate, always something waiting, nobody loses patience."""
-    return run(binary, "", 1.5 * SLOTS / SLEEP_MS * 1000, seconds, patience=120)["rate"]
+    return run(binary, "", 1.5 * SLOTS / SLEEP_MS * 1000, seconds, patience=60)["rate"]
 
 
 def main():

@@ -180,8 +180,7 @@ test_pull_unknown_consumer_has_no_responders(void **state)
     (void)state;
     begin(DURABLE);
     assert_true(kit_send("$JS.API.CONSUMER.MSG.NEXT.S.X", "in", ""));
-    kit_expect_hdr("in",
-                   "NATS/1.0 503\r\nNats-Subject: $JS.API.CONSUMER.MSG.NEXT.S.X\r\n\r\n");
+    kit_expect_hdr("in", "NATS/1.0 503\r\nNats-Subject: $JS.API.CONSUMER.MSG.NEXT.S.X\r\n\r\n");
     assert_true(kit_send("$JS.ACK.X.C.1.1.1.1.0", "in", ""));
     kit_expect_hdr("in", "NATS/1.0 503\r\nNats-Subject: $JS.ACK.X.C.1.1.1.1.0\r\n\r\n");
     end();
