@@ -7,6 +7,7 @@
 #include "api/plane.h"
 #include "tests/support/cmk.h"
 #include "tests/support/group_kit.h"
+#include "tests/support/slow.h"
 
 static void
 send(const char *data)
@@ -174,7 +175,7 @@ test_group_mass_cancel_of_ten_thousand_parked(void **state)
     for (int i = 0; i < 5000; i++) {
         api_conn_closed(rig.api, 1000 + (uint64_t)i);
     }
-    assert_true(clock_mono_ns() - start < CLOCK_S);
+    assert_true(clock_mono_ns() - start < (SLOW_FACTOR > 1 ? 2 * CLOCK_S : 100 * CLOCK_MS));
     assert_int_equal(group_kit_counts("g").queued_current, 1);
     assert_int_equal(group_kit_counts("g").total_cancelled, 10000);
     rig_step_all();

@@ -352,11 +352,11 @@ test_group_stress_of_groups_accounts_cancels_and_changes(void **state)
     (void)pthread_join(l, NULL);
     /* Without groups what is parked is let in; all ends, with nothing left to the backstop. */
     set(NULL, 0);
-    while (books_open(api) > 0) {
+    /* NB: a permit comes back a moment after its request is booked as ended. */
+    while (books_open(api) > 0 || groups_any(api->groups)) {
         (void)sched_yield();
     }
     assert_int_equal(books_sum(api).received, sent);
-    assert_false(groups_any(api->groups));
     stop();
 }
 
