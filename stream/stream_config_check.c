@@ -387,8 +387,8 @@ default_republish(struct stream_config *c, bool pedantic, struct js_fail *f)
         }
     }
     const struct subject_transform *t = c->transform;
-    if (strcmp(dest, ">") != 0 || strcmp(r->src, ">") != 0 || t == NULL || c->n_subjects != 1 ||
-        t->src == NULL || strcmp(t->src, c->subjects[0]) != 0) {
+    if (r->src == NULL || strcmp(dest, ">") != 0 || strcmp(r->src, ">") != 0 || t == NULL ||
+        c->n_subjects != 1 || t->src == NULL || strcmp(t->src, c->subjects[0]) != 0) {
         return JS_OK;
     }
     if (pedantic) {

@@ -346,7 +346,7 @@ transform_free(struct transform *t)
     if (t == NULL) {
         return;
     }
-    for (size_t i = 0; i < t->n_parts; i++) {
+    for (size_t i = 0; t->parts != NULL && i < t->n_parts; i++) {
         mem_free(t->parts[i].text);
     }
     mem_free(t->parts);
