@@ -331,16 +331,16 @@ def test_it_recovers_from_a_pause(plane):
 
 
 def test_what_lay_unread_over_a_pause_has_waited(plane):
-    """Requests that came while the process did not run count from then: most of these are past their deadline of 1 s
-    when they are read, though workers are free, and the last ones are not."""
+    """Requests that came while the process did not run count from then: the first of these are past their deadline of
+    2 s when they are read, though workers are free, and the last ones are not."""
     load = plane.load("a")
     plane.server.signal("STOP")
-    load.send(40, 0, b"Nats-Request-Timeout: 1s")
+    load.send(40, 0, b"Nats-Request-Timeout: 2s")
     threading.Event().wait(3)
     plane.server.signal("CONT")
     load.wait_all()
-    expect(load.kinds[408] >= 20 and load.kinds["ok"] >= 4, load.kinds)
-    expect(min(load.served) > 15, load.served)
+    expect(load.kinds[408] >= 8 and load.kinds["ok"] >= 4, load.kinds)
+    expect(min(load.served) >= 8, load.served)
     check_books(plane, [load])
 
 
