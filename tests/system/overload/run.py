@@ -330,11 +330,17 @@ def test_it_recovers_from_a_pause(plane):
     check_books(plane, [load, fresh])
 
 
+def stopped(pid):
+    with open("/proc/%d/stat" % pid, encoding="ascii") as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 def test_what_lay_unread_over_a_pause_has_waited(plane):
     """Requests that came while the process did not run count from then: the first of these are past their deadline of
     2 s when they are read, though workers are free, and the last ones are not."""
     load = plane.load("a")
     plane.server.signal("STOP")
+    plane.until(lambda: stopped(plane.server.pid), "the process is stopped")
     load.send(40, 0, b"Nats-Request-Timeout: 2s")
     threading.Event().wait(3)
     plane.server.signal("CONT")
