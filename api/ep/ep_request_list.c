@@ -4,6 +4,7 @@
 #include "api/jobj.h"
 #include "api/plane.h"
 #include "api/wlm.h"
+#include "api/wlm_group.h"
 #include "queue/apiq_conf.h"
 #include "server/base/mem.h"
 
@@ -74,22 +75,20 @@ answer(struct api *a, const struct api_request *r, const struct wlm_select *sel,
 }
 
 static enum status
+answer_chosen(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
+{
+    struct wlm_select sel;
+    enum status st = wlm_select(a, r, o, WLM_KEYS_LIST, &sel, out);
+    if (st != ST_OK) {
+        return st == ST_INVAL ? ST_OK : st;
+    }
+    return answer(a, r, &sel, out);
+}
+
+static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    json_t *o;
-    struct wlm_select sel;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    st = wlm_select(a, r, o, WLM_KEYS_LIST, &sel, out);
-    if (st == ST_OK) {
-        st = answer(a, r, &sel, out);
-    } else if (st == ST_INVAL) {
-        st = ST_OK;
-    }
-    json_decref(o);
-    return st;
+    return wlm_run(a, r, out, answer_chosen);
 }
 
 const struct api_endpoint ep_request_list = {
