@@ -129,7 +129,7 @@ op_named(struct store *s, const struct store_op *op, bool with_data)
     if (with_data) {
         (void)sqlite3_bind_text64(q, 3, op->data, op->data_len, SQLITE_STATIC, SQLITE_UTF8);
     }
-    return run_u64(s, op->kind, op->stream);
+    return run_u64(s, (int)op->kind, op->stream);
 }
 
 static int
@@ -193,7 +193,7 @@ do_op(struct store *s, const struct store_op *op)
         return op_subject(s, op);
     case STORE_REMOVE:
     case STORE_DROP_CHUNK:
-        return run_u64(s, op->kind, op->row);
+        return run_u64(s, (int)op->kind, op->row);
     case STORE_REMOVE_RANGE:
         return garbage_add(s, op->row, op->row_end, false);
     case STORE_PUT_CHUNK:

@@ -280,8 +280,8 @@ change(void *arg)
     (void)arg;
     static const char *const limits[] = {
         "{\"throttling\":{\"limit\":2,\"attribute\":\"user\"},\"queue\":{\"size\":100}}",
-        "{\"throttling\":{\"limit\":1,\"attribute\":\"account\"},\"queue\":{\"size\":30},"
-        "\"cancel_after\":\"5ms\"}",
+        ("{\"throttling\":{\"limit\":1,\"attribute\":\"account\"},\"queue\":{\"size\":30},"
+         "\"cancel_after\":\"5ms\"}"),
         "{\"throttling\":{\"limit\":4,\"attribute\":\"user\",\"mode\":\"monitor\"}}",
         "{\"throttling\":{\"limit\":3},\"queue\":{\"size\":500,\"max_bytes\":20000}}"};
     for (unsigned i = 0; !atomic_load(&over); i++) {
