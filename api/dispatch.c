@@ -15,6 +15,7 @@
 #include "api/header.h"
 #include "api/parker.h"
 #include "api/plane.h"
+#include "api/refuse_some.h"
 #include "api/reply.h"
 #include "api/request.h"
 #include "api/settings.h"
@@ -327,6 +328,11 @@ dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_
     }
     if (has == ST_OK && timeout <= 0) {
         refuse_message(a, ep, m, END_EXPIRED, 0);
+        return;
+    }
+    enum ledger_end why;
+    if (refuse_some_hits(m->subject, &why)) {
+        refuse_message(a, ep, m, why, 0);
         return;
     }
     struct group_who who;

@@ -74,6 +74,7 @@ extern const struct api_endpoint ep_group_names;
 extern const struct api_endpoint ep_group_list;
 extern const struct api_endpoint ep_wlm_stats;
 #ifdef TESTING
+extern const struct api_endpoint ep_test_refuse;
 extern const struct api_endpoint ep_test_sleep;
 #endif
 
@@ -151,6 +152,7 @@ static const struct api_endpoint *const all[] = {
     &ep_group_list,
     &ep_wlm_stats,
 #ifdef TESTING
+    &ep_test_refuse,
     &ep_test_sleep,
 #endif
 };
