@@ -168,6 +168,36 @@ put_value(struct buf *b, const struct option *o, const struct config *c)
     }
 }
 
+/* The limits of JetStream change as one. */
+static bool
+is_js_limit(const struct option *o)
+{
+    return o->reload_name != NULL && strcmp(o->reload_name, "JetStream limits") == 0;
+}
+
+/* What JetStream may use can only grow, and only where the file says how much. */
+static bool
+is_js_size(const struct option *o)
+{
+    return o->field == offsetof(struct config, js.max_memory) ||
+           o->field == offsetof(struct config, js.max_file);
+}
+
+static const char *
+js_size_refusal(const struct option *o, const struct config *old, const struct config *now)
+{
+    int64_t a = *(const int64_t *)option_field_const(o, old);
+    int64_t b = *(const int64_t *)option_field_const(o, now);
+    if (!old->js.enabled || a == b || (a != -1 && b != -1 && b > a)) {
+        return NULL;
+    }
+    if (a == -1) {
+        return "config reload not supported for jetstream dynamic max memory and store";
+    }
+    return b == -1 ? "config reload not supported for jetstream max memory and max store"
+                   : "config reload not supported for decreasing jetstream max memory and store";
+}
+
 static const char *
 name_of(const struct option *o)
 {
@@ -195,6 +225,9 @@ may_change(const struct option *o, const struct config *old, const struct config
 {
     /* A port that may be any one stays the one that it is. */
     bool any_port = o->field == offsetof(struct config, port) && now->port == -1;
+    if (is_js_size(o)) {
+        return js_size_refusal(o, old, now) == NULL;
+    }
     return (o->bits & OPTION_RELOADABLE) != 0 || any_port || lost_no_auth_user(o, old, now);
 }
 
@@ -202,6 +235,10 @@ static enum status
 refuse(const struct option *o, const struct config *old, const struct config *now, char **err)
 {
     struct buf b;
+    if (is_js_size(o)) {
+        *err = mem_strdup(js_size_refusal(o, old, now));
+        return *err != NULL ? ST_UNSUPPORTED : ST_NOMEM;
+    }
     buf_init(&b);
     buf_printf(&b, "config reload not supported for %s: old=", name_of(o));
     put_value(&b, o, old);
@@ -221,13 +258,16 @@ put_line(struct buf *b, const struct option *o, const struct config *now)
     }
     bool advertise = o->field == offsetof(struct config, client_advertise);
     buf_printf(b, "%s: %s", advertise ? "Reload" : "Reloaded", name_of(o));
-    if (o->type == OPT_BLOCK || (o->bits & OPTION_SECRET) != 0) {
+    if (o->type == OPT_BLOCK || (o->bits & OPTION_SECRET) != 0 || is_js_limit(o)) {
         return;
     }
     buf_puts(b, " = ");
     if (o->field == offsetof(struct config, auth_timeout)) {
         char text[NUMBER_FLOAT_LEN];
         buf_puts(b, number_format_float((double)now->auth_timeout / (double)CLOCK_S, text));
+    } else if (is_js_size(o)) {
+        char text[NUMBER_SIZE_LEN];
+        buf_puts(b, number_format_size(*(const int64_t *)option_field_const(o, now), text));
     } else {
         put_value(b, o, now);
     }
@@ -245,12 +285,15 @@ config_diff(const struct config *old, const struct config *now,
         }
     }
     struct buf line;
+    bool said_js = false;
     buf_init(&line);
     for (size_t i = 0; i < options_count; i++) {
         const struct option *o = &options[i];
-        if (same(o, old, now) || (o->bits & OPTION_RELOADABLE) == 0) {
+        bool js = is_js_limit(o);
+        if (same(o, old, now) || (o->bits & OPTION_RELOADABLE) == 0 || (js && said_js)) {
             continue;
         }
+        said_js |= js;
         buf_reset(&line);
         put_line(&line, o, now);
         if (line.failed) {

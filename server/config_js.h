@@ -20,7 +20,8 @@ struct config_js {
     int64_t max_buffered_msgs, max_buffered_size;
     int64_t max_ack_pending, max_request_batch, duplicate_window; /* 0: none */
     int64_t max_consumers; /* of a stream that asks for none */
-    int64_t batch_per_stream, batch_total, batch_msgs, batch_timeout;
+    int64_t batch_per_stream, batch_total, batch_msgs, batch_timeout; /* 0: the default */
+    int64_t max_ha_assets;                                            /* shown, without effect */
 };
 
 /* What one account may use; -1: no limit. */

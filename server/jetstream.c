@@ -12,6 +12,7 @@
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/base/version.h"
+#include "server/conf/number.h"
 #include "server/config.h"
 #include "server/priv.h"
 #include "stream/js.h"
@@ -60,6 +61,22 @@ disk_there(const char *dir)
     }
 }
 
+static struct js_caps
+caps_of(const struct config *cfg, const char *dir)
+{
+    const struct config_js *j = &cfg->js;
+    return (struct js_caps){.max_memory = j->max_memory >= 0 ? j->max_memory : memory_there(),
+                            .max_file = j->max_file >= 0 ? j->max_file : disk_there(dir),
+                            .max_ack_pending = j->max_ack_pending,
+                            .max_request_batch = j->max_request_batch,
+                            .max_duplicate_window = j->duplicate_window,
+                            .default_max_consumers = j->max_consumers,
+                            .batches_per_stream = j->batch_per_stream,
+                            .batches_total = j->batch_total,
+                            .batch_msgs = j->batch_msgs,
+                            .batch_timeout = j->batch_timeout};
+}
+
 static struct js_opts
 opts_of(const struct config *cfg, char *buf)
 {
@@ -68,41 +85,23 @@ opts_of(const struct config *cfg, char *buf)
     return (struct js_opts){.store_dir = dir,
                             .sync_always = j->sync_interval == 0,
                             .sync_interval = j->sync_interval,
-                            .max_memory = j->max_memory >= 0 ? j->max_memory : memory_there(),
-                            .max_file = j->max_file >= 0 ? j->max_file : disk_there(dir),
                             .domain = j->domain,
                             .strict = j->strict,
                             .max_buffered_msgs = j->max_buffered_msgs,
                             .max_buffered_size = j->max_buffered_size,
-                            .max_ack_pending = j->max_ack_pending > 0 ? j->max_ack_pending : -1,
-                            .max_request_batch = j->max_request_batch,
-                            .max_duplicate_window = j->duplicate_window};
-}
-
-static const char *
-size_text(int64_t n, char out[32])
-{
-    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-    double v = (double)n;
-    size_t i = 0;
-    while (v >= 1024 && i + 1 < sizeof units / sizeof units[0]) {
-        v /= 1024;
-        i++;
-    }
-    snprintf(out, 32, i > 0 ? "%.2f %s" : "%.0f %s", v, units[i]);
-    return out;
+                            .caps = caps_of(cfg, dir)};
 }
 
 static void
 banner(const struct js_opts *o)
 {
-    char text[32];
+    char text[NUMBER_SIZE_LEN];
     log_info("---------------- JETSTREAM ----------------");
     if (o->strict) {
         log_info("  Strict:          true");
     }
-    log_info("  Max Memory:      %s", size_text(o->max_memory, text));
-    log_info("  Max Storage:     %s", size_text(o->max_file, text));
+    log_info("  Max Memory:      %s", number_format_size(o->caps.max_memory, text));
+    log_info("  Max Storage:     %s", number_format_size(o->caps.max_file, text));
     log_info("  Store Directory: \"%s/jetstream\"", o->store_dir);
     if (o->domain != NULL) {
         log_info("  Domain:          %s", o->domain);
@@ -147,6 +146,18 @@ is_global_only(const struct config *cfg)
     return true;
 }
 
+/* What was measured on the machine stays as it was at the start. */
+static void
+set_caps(struct server *s, const struct config *cfg)
+{
+    struct js_caps now, old;
+    js_caps(s->js, &old);
+    now = caps_of(cfg, js_opts(s->js)->store_dir);
+    now.max_memory = cfg->js.max_memory >= 0 ? now.max_memory : old.max_memory;
+    now.max_file = cfg->js.max_file >= 0 ? now.max_file : old.max_file;
+    js_set_caps(s->js, &now);
+}
+
 enum status
 jetstream_apply(struct server *s, const struct config *cfg)
 {
@@ -155,6 +166,7 @@ jetstream_apply(struct server *s, const struct config *cfg)
     if (s->js == NULL) {
         return ST_OK;
     }
+    set_caps(s, cfg);
     if (is_global_only(cfg)) {
         st = enable(s, "$G", &open);
     }

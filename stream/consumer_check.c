@@ -20,7 +20,7 @@ enum { GROUP_NAME_MAX = 16 };
 struct check {
     struct consumer_config *c;
     const struct stream_config *stream;
-    const struct js_opts *opts;
+    const struct js_caps *caps;
     const struct js_limits *limits;
     struct js_fail *f;
 };
@@ -117,14 +117,14 @@ set_defaults(const struct check *k, bool pedantic)
     }
     if (c->max_ack_pending == 0 && c->ack != ACK_NONE) {
         c->max_ack_pending =
-            lower(lower(ACK_PENDING, k->opts->max_ack_pending), k->limits->max_ack_pending);
+            lower(lower(ACK_PENDING, k->caps->max_ack_pending), k->limits->max_ack_pending);
     }
-    if (c->deliver_subject == NULL && c->max_batch == 0 && k->opts->max_request_batch > 0) {
+    if (c->deliver_subject == NULL && c->max_batch == 0 && k->caps->max_request_batch > 0) {
         if (pedantic) {
             return pedantic_error(k->f,
                                   "max_request_batch must be set if it's JetStream limits are set");
         }
-        c->max_batch = k->opts->max_request_batch;
+        c->max_batch = k->caps->max_request_batch;
     }
     if (c->priority == PRIORITY_PINNED_CLIENT && c->pinned_ttl == 0) {
         c->pinned_ttl = PINNED_TTL;
@@ -264,9 +264,9 @@ check_pull(const struct check *k)
     if (c->max_expires != 0 && c->max_expires < CLOCK_MS) {
         return js_fail_plain(k->f, JS_ERR_CONSUMER_MAX_REQUEST_EXPIRES_TOO_SMALL);
     }
-    if (k->opts->max_request_batch > 0 && c->max_batch > k->opts->max_request_batch) {
+    if (k->caps->max_request_batch > 0 && c->max_batch > k->caps->max_request_batch) {
         return js_fail_num(k->f, JS_ERR_CONSUMER_MAX_REQUEST_BATCH_EXCEEDED,
-                           (unsigned long long)k->opts->max_request_batch);
+                           (unsigned long long)k->caps->max_request_batch);
     }
     return JS_OK;
 }
@@ -275,7 +275,7 @@ static enum js_error
 check_limits(const struct check *k)
 {
     const struct consumer_config *c = k->c;
-    const int64_t most[] = {k->opts->max_ack_pending, k->limits->max_ack_pending,
+    const int64_t most[] = {k->caps->max_ack_pending, k->limits->max_ack_pending,
                             k->stream->limit_max_ack_pending};
     for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
         if (most[i] > 0 && c->max_ack_pending > most[i]) {
@@ -470,13 +470,13 @@ check_mode(const struct check *k)
 
 enum js_error
 consumer_config_check(struct consumer_config *c, const struct stream_config *stream,
-                      const struct js_opts *opts, const struct js_limits *limits, bool pedantic,
+                      const struct js_caps *caps, const struct js_limits *limits, bool pedantic,
                       struct js_fail *f)
 {
     static enum js_error (*const checks[])(const struct check *) = {
         check_names, check_acks,     check_mode,  check_limits, check_filters,
         check_start, check_sampling, check_texts, check_groups};
-    struct check k = {.c = c, .stream = stream, .opts = opts, .limits = limits, .f = f};
+    struct check k = {.c = c, .stream = stream, .caps = caps, .limits = limits, .f = f};
     enum js_error e = set_defaults(&k, pedantic);
     for (size_t i = 0; e == JS_OK && i < sizeof checks / sizeof checks[0]; i++) {
         e = checks[i](&k);

@@ -71,7 +71,7 @@ json_t *consumer_config_to_json(const struct consumer_config *c);
 
 /* Sets defaults (by the stream's consumer_limits and the account's limits) and checks. */
 enum js_error consumer_config_check(struct consumer_config *c, const struct stream_config *stream,
-                                    const struct js_opts *opts, const struct js_limits *limits,
+                                    const struct js_caps *caps, const struct js_limits *limits,
                                     bool pedantic, struct js_fail *f) MUST_CHECK;
 enum js_error consumer_config_check_update(const struct consumer_config *old,
                                            const struct consumer_config *c,

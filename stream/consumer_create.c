@@ -125,6 +125,11 @@ check_place(struct stream *s, const struct consumer_config *cfg, const struct js
     if (max <= 0 || (limits->max_consumers > 0 && limits->max_consumers < max)) {
         max = limits->max_consumers;
     }
+    if (max <= 0) {
+        struct js_caps caps;
+        js_caps(s->js, &caps);
+        max = caps.default_max_consumers;
+    }
     if (max > 0 && (int64_t)n >= max) {
         return js_fail_plain(f, JS_ERR_MAXIMUM_CONSUMERS_LIMIT);
     }
@@ -410,6 +415,8 @@ create_or_change(struct stream *s, struct consumer_config *cfg, const struct con
 {
     struct js_limits limits;
     js_account_limits(s->acc, &limits);
+    struct js_caps caps;
+    js_caps(s->js, &caps);
     const char *name = cfg->durable != NULL ? cfg->durable : cfg->name;
     struct consumer *c = name != NULL ? consumer_lookup(s, name, strlen(name)) : NULL;
     if (c != NULL) {
@@ -421,7 +428,7 @@ create_or_change(struct stream *s, struct consumer_config *cfg, const struct con
         e = js_fail_status(f, ST_NOMEM);
     }
     if (e == JS_OK) {
-        e = consumer_config_check(cfg, s->cfg, js_opts(s->js), &limits, rq->pedantic, f);
+        e = consumer_config_check(cfg, s->cfg, &caps, &limits, rq->pedantic, f);
     }
     if (e == JS_OK && c == NULL && rq->action == CONSUMER_UPDATE_ONLY) {
         e = js_fail_plain(f, JS_ERR_CONSUMER_DOES_NOT_EXIST);

@@ -11,7 +11,42 @@
 #include "stream/ingest_batch_priv.h"
 #include "stream/js_advisory.h"
 
-enum { MAX_INFLIGHT = 50, MAX_STAGED = 256 << 20, API_LEVEL = 5 };
+enum { MAX_MSGS = 1000, MAX_STAGED = 256 << 20, API_LEVEL = 5 };
+static const struct batch_room atomic_room = {.per_stream = 50, .total = 1000};
+#define TIMEOUT (10 * CLOCK_S)
+
+int64_t
+batch_timeout(struct stream *s)
+{
+    struct js_caps caps;
+    js_caps(s->js, &caps);
+    return caps.batch_timeout > 0 ? caps.batch_timeout : TIMEOUT;
+}
+
+static uint64_t
+max_msgs(struct stream *s)
+{
+    struct js_caps caps;
+    js_caps(s->js, &caps);
+    return caps.batch_msgs > 0 ? (uint64_t)caps.batch_msgs : MAX_MSGS;
+}
+
+bool
+batch_enter(struct stream *s, size_t here, _Atomic int64_t *open, struct batch_room room)
+{
+    struct js_caps caps;
+    js_caps(s->js, &caps);
+    int64_t per_stream = caps.batches_per_stream > 0 ? caps.batches_per_stream : room.per_stream;
+    int64_t total = caps.batches_total > 0 ? caps.batches_total : room.total;
+    if ((int64_t)here >= per_stream) {
+        return false;
+    }
+    if (atomic_fetch_add(open, 1) >= total) {
+        atomic_fetch_sub(open, 1);
+        return false;
+    }
+    return true;
+}
 
 struct batches *
 batches_of(struct stream *s)
@@ -21,6 +56,8 @@ batches_of(struct stream *s)
         if (b != NULL) {
             list_init(&b->atomic);
             list_init(&b->fast);
+            b->open_atomic = &s->js->atomic_batches;
+            b->open_fast = &s->js->fast_batches;
         }
         s->batches = b;
     }
@@ -49,6 +86,7 @@ batch_free(struct batches *all, struct atomic_batch *b)
     }
     all->staged_bytes -= b->bytes;
     all->n_atomic--;
+    atomic_fetch_sub(all->open_atomic, 1);
     list_remove(&b->node);
     mem_free(b);
 }
@@ -139,17 +177,19 @@ static enum js_error
 begin(struct stream *s, struct batches *all, const struct part *t, struct atomic_batch **out,
       struct js_fail *f)
 {
-    uint64_t size = t->seq - (t->eob ? 1 : 0);
+    uint64_t most = max_msgs(s);
     if (t->seq != 1) {
-        return size > BATCH_MAX_MSGS
-                   ? js_fail_num(f, JS_ERR_ATOMIC_PUBLISH_TOO_LARGE_BATCH, BATCH_MAX_MSGS)
+        return t->seq - (t->eob ? 1 : 0) > most
+                   ? js_fail_num(f, JS_ERR_ATOMIC_PUBLISH_TOO_LARGE_BATCH, most)
                    : js_fail_plain(f, JS_ERR_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     }
-    if (all->n_atomic >= MAX_INFLIGHT || all->staged_bytes > MAX_STAGED) {
+    if (all->staged_bytes > MAX_STAGED ||
+        !batch_enter(s, all->n_atomic, all->open_atomic, atomic_room)) {
         return js_fail_plain(f, JS_ERR_ATOMIC_PUBLISH_TOO_MANY_INFLIGHT);
     }
     struct atomic_batch *b = mem_alloc(sizeof *b);
     if (b == NULL) {
+        atomic_fetch_sub(all->open_atomic, 1);
         return js_fail_status(f, ST_NOMEM);
     }
     list_init(&b->msgs);
@@ -157,7 +197,7 @@ begin(struct stream *s, struct batches *all, const struct part *t, struct atomic
     b->len = t->len;
     list_push_back(&all->atomic, &b->node);
     all->n_atomic++;
-    stream_tick_at(s, js_now(s->js) + BATCH_TIMEOUT);
+    stream_tick_at(s, js_now(s->js) + batch_timeout(s));
     *out = b;
     return JS_OK;
 }
@@ -187,9 +227,8 @@ stage(struct batches *all, struct atomic_batch *b, const struct pub *p)
     return ST_OK;
 }
 
-/* A client may demand a level of the API; the header is not kept. */
-static enum js_error
-check_level(struct pub *p, struct js_fail *f)
+enum js_error
+batch_check_level(struct pub *p, struct js_fail *f)
 {
     unsigned long long level;
     const char *v;
@@ -224,20 +263,21 @@ take(struct stream *s, struct pub *p, const struct part *t, struct js_fail *f)
         batch_free(all, b);
         return js_fail_plain(f, JS_ERR_ATOMIC_PUBLISH_INVALID_BATCH_COMMIT);
     }
-    e = check_level(p, f);
+    e = batch_check_level(p, f);
     if (e != JS_OK) {
         abandon(s, b, "unsupported");
         return e;
     }
-    b->ends = js_wall(s->js) + BATCH_TIMEOUT;
+    b->ends = js_wall(s->js) + batch_timeout(s);
     b->last++;
     if (b->last != t->seq || (t->seq == 1 && t->eob)) {
         abandon(s, b, "incomplete");
         return js_fail_plain(f, JS_ERR_ATOMIC_PUBLISH_INCOMPLETE_BATCH);
     }
-    if (t->seq - (t->eob ? 1 : 0) > BATCH_MAX_MSGS) {
+    uint64_t most = max_msgs(s);
+    if (t->seq - (t->eob ? 1 : 0) > most) {
         abandon(s, b, "large");
-        return js_fail_num(f, JS_ERR_ATOMIC_PUBLISH_TOO_LARGE_BATCH, BATCH_MAX_MSGS);
+        return js_fail_num(f, JS_ERR_ATOMIC_PUBLISH_TOO_LARGE_BATCH, most);
     }
     if (!t->eob && stage(all, b, p) != ST_OK) {
         abandon(s, b, "incomplete");

@@ -6,8 +6,7 @@
 #include "stream/ingest_batch.h"
 #include "stream/ingest_priv.h"
 
-enum { BATCH_ID_MAX = 64, BATCH_MAX_MSGS = 1000 };
-#define BATCH_TIMEOUT (10 * CLOCK_S)
+enum { BATCH_ID_MAX = 64 };
 
 /* One message of an atomic batch that waits for the rest. */
 struct staged {
@@ -44,7 +43,21 @@ struct fast_batch {
 struct batches {
     struct list_node atomic, fast; /* owned */
     size_t n_atomic, n_fast, staged_bytes;
+    _Atomic int64_t *open_atomic, *open_fast; /* borrowed: the engine's, which outlives us */
 };
+
+/* How long a batch may be silent, in ns. */
+int64_t batch_timeout(struct stream *s);
+
+/* Takes a place for one more batch; false: as many are open as may be. `open` counts those of all
+ * streams. */
+struct batch_room {
+    int64_t per_stream, total; /* where the server's configuration does not say */
+};
+bool batch_enter(struct stream *s, size_t here, _Atomic int64_t *open, struct batch_room room);
+
+/* A client may demand a level of the API; the header is not kept. */
+enum js_error batch_check_level(struct pub *p, struct js_fail *f) MUST_CHECK;
 
 /* Of the stream, made where it has none. NULL without memory. */
 struct batches *batches_of(struct stream *s);

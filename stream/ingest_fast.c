@@ -10,7 +10,8 @@
 #include "server/base/mem.h"
 #include "stream/ingest_batch_priv.h"
 
-enum { MAX_FAST = 1000, MOST_EVERY = 500 };
+enum { MOST_EVERY = 500 };
+static const struct batch_room fast_room = {.per_stream = 1000, .total = 50000};
 enum fast_op { OP_START, OP_APPEND, OP_COMMIT, OP_EOB, OP_PING };
 
 struct part {
@@ -89,6 +90,7 @@ fast_batch_free(struct batches *all, struct fast_batch *b)
 {
     list_remove(&b->node);
     all->n_fast--;
+    atomic_fetch_sub(all->open_fast, 1);
     mem_free(b->reply);
     mem_free(b);
 }
@@ -112,11 +114,12 @@ begin(struct stream *s, struct batches *all, const struct part *t, struct fast_b
     if (t->seq != 1 || t->op == OP_PING) {
         return js_fail_plain(f, JS_ERR_BATCH_PUBLISH_UNKNOWN_BATCH_ID);
     }
-    if (all->n_fast >= MAX_FAST) {
+    if (!batch_enter(s, all->n_fast, all->open_fast, fast_room)) {
         return js_fail_plain(f, JS_ERR_BATCH_PUBLISH_TOO_MANY_INFLIGHT);
     }
     struct fast_batch *b = mem_alloc(sizeof *b);
     if (b == NULL) {
+        atomic_fetch_sub(all->open_fast, 1);
         return js_fail_status(f, ST_NOMEM);
     }
     memcpy(b->id, t->id, t->len);
@@ -126,7 +129,7 @@ begin(struct stream *s, struct batches *all, const struct part *t, struct fast_b
     list_push_back(&all->fast, &b->node);
     all->n_fast++;
     b->every = all->n_fast > 1 ? 1 : b->most < MOST_EVERY ? b->most : MOST_EVERY;
-    stream_tick_at(s, js_now(s->js) + BATCH_TIMEOUT);
+    stream_tick_at(s, js_now(s->js) + batch_timeout(s));
     *out = b;
     return JS_OK;
 }
@@ -321,7 +324,7 @@ append(struct stream *s, struct fast_batch *b, const struct part *t, struct pub 
 static void
 take(struct stream *s, struct fast_batch *b, const struct part *t, struct pub *p)
 {
-    b->ends = js_wall(s->js) + BATCH_TIMEOUT;
+    b->ends = js_wall(s->js) + batch_timeout(s);
     if (t->op == OP_PING) {
         ping(s, b, t, p);
         return;
@@ -369,8 +372,14 @@ fast_batch_takes(struct stream *s, struct pub *p, enum js_error *e, struct js_fa
     } else {
         struct fast_batch *b = find(all, t.id, t.len);
         *e = b == NULL ? begin(s, all, &t, &b, f) : JS_OK;
-        if (b != NULL && *e == JS_OK) {
+        if (*e != JS_OK || b == NULL) {
+            return true;
+        }
+        *e = batch_check_level(p, f);
+        if (*e == JS_OK) {
             take(s, b, &t, p);
+        } else {
+            fast_batch_free(all, b);
         }
     }
     return true;

@@ -96,6 +96,7 @@ js_new(struct js **out, const struct js_host *host, const struct js_opts *opts,
     js->opts.domain = opts->domain != NULL ? mem_strdup(opts->domain) : NULL;
     list_init(&js->accounts);
     (void)pthread_rwlock_init(&js->lock, NULL);
+    js_set_caps(js, &opts->caps);
     bool ok = js->opts.store_dir != NULL && (opts->domain == NULL || js->opts.domain != NULL);
     enum status st = ok ? js_timers_new(&js->timers, clock) : ST_NOMEM;
     if (st == ST_OK) {

@@ -15,6 +15,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/status.h"
+#include "stream/js_caps.h"
 #include "stream/js_host.h"
 
 struct js;
@@ -26,13 +27,10 @@ struct js_opts {
     const char *store_dir; /* the folder "jetstream" is made inside it */
     bool sync_always;
     int64_t sync_interval;
-    int64_t max_memory, max_file;                 /* bytes, for all accounts */
     const char *domain;                           /* NULL: none */
     bool strict;                                  /* unknown fields of requests are errors */
     int64_t max_buffered_msgs, max_buffered_size; /* of ingest, per stream */
-    int64_t max_ack_pending;                      /* of consumers; -1: as they ask */
-    int64_t max_request_batch;                    /* of pull requests; 0: as they ask */
-    int64_t max_duplicate_window;                 /* 0: as they ask */
+    struct js_caps caps;                          /* at the start */
     const char *vfs;                              /* tests: the store's VFS */
     bool no_threads; /* tests: the caller runs js_timers_run and waits for the store itself */
 };

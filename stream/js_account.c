@@ -111,8 +111,7 @@ js_account_use(struct js_account *a, bool memory, int64_t bytes)
 bool
 js_account_is_over(struct js_account *a, bool memory, int64_t more)
 {
-    const struct js_opts *o = &a->js->opts;
-    int64_t server = memory ? o->max_memory : o->max_file;
+    int64_t server = memory ? a->js->max_memory : a->js->max_file;
     int64_t used = memory ? a->js->memory_used : a->js->file_used;
     if (server >= 0 && used + more > server) {
         return true;

@@ -286,7 +286,6 @@ advise_batch_abandoned(struct stream *s, const struct advise_batch *b)
     struct event e;
     if (begin(&e, s, TYPE "stream_batch_abandoned", ADVISORY "STREAM.BATCH_ABANDONED.%s",
               s->name)) {
-        put_str(&e, "account", s->acc->name);
         put_names(&e, NULL);
         put_domain(&e);
         put_str(&e, "batch", b->id);

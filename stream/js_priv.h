@@ -10,11 +10,13 @@
 #include "server/base/list.h"
 #include "stream/js.h"
 #include "stream/js_account.h"
+#include "stream/js_caps.h"
 #include "stream/js_host.h"
 #include "stream/js_timer.h"
 #include "stream/store.h"
 
-/* Constant after js_start but for: accounts (lock; only ever added to), the atomics. */
+/* Constant after js_start but for: accounts (lock; only ever added to), caps (lock), the
+ * atomics. */
 struct js {
     const struct js_host *host; /* borrowed: outlives the engine */
     struct clock clock;
@@ -29,6 +31,9 @@ struct js {
     bool stores_run;         /* js_start and js_stop only */
     _Atomic uint32_t n_push; /* consumers with a deliver subject, of all accounts */
     _Atomic int64_t memory_used, file_used;
+    struct js_caps caps;
+    _Atomic int64_t max_memory, max_file;         /* of caps */
+    _Atomic int64_t atomic_batches, fast_batches; /* that are open */
 };
 
 static inline struct store *

@@ -86,7 +86,9 @@ create_locked(struct js_account *a, struct stream_config *cfg, const struct stre
 {
     struct js_limits limits;
     js_account_limits(a, &limits);
-    enum js_error e = stream_config_check(cfg, &a->js->opts, &limits, rq->pedantic, f);
+    struct js_caps caps;
+    js_caps(a->js, &caps);
+    enum js_error e = stream_config_check(cfg, &caps, &limits, rq->pedantic, f);
     if (e == JS_OK) {
         e = stream_check_others(a, cfg, rq->pedantic, f);
     }
@@ -211,7 +213,9 @@ update_locked(struct stream *s, struct stream_config *cfg, const struct stream_r
     struct js_limits limits;
     struct js_account *a = s->acc;
     js_account_limits(a, &limits);
-    enum js_error e = stream_config_check(cfg, &a->js->opts, &limits, rq->pedantic, f);
+    struct js_caps caps;
+    js_caps(a->js, &caps);
+    enum js_error e = stream_config_check(cfg, &caps, &limits, rq->pedantic, f);
     if (e == JS_OK) {
         e = stream_check_others(a, cfg, rq->pedantic, f);
     }

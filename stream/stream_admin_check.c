@@ -172,7 +172,7 @@ check_bytes(struct js_account *a, bool memory, int64_t more, const struct js_lim
             struct js_fail *f)
 {
     int64_t of_account = memory ? l->max_memory : l->max_file;
-    int64_t of_server = memory ? a->js->opts.max_memory : a->js->opts.max_file;
+    int64_t of_server = memory ? a->js->max_memory : a->js->max_file;
     int64_t here = memory ? a->reserved_memory : a->reserved_file;
     struct js_usage all;
     js_usage(a->js, &all);

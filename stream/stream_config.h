@@ -82,7 +82,7 @@ json_t *stream_config_to_json(const struct stream_config *c);
 
 /* Sets defaults (pedantic: demands them) and checks all that can be checked without other streams.
  */
-enum js_error stream_config_check(struct stream_config *c, const struct js_opts *opts,
+enum js_error stream_config_check(struct stream_config *c, const struct js_caps *caps,
                                   const struct js_limits *limits, bool pedantic,
                                   struct js_fail *f) MUST_CHECK;
 /* Whether an update from `old` to `c` (checked) is allowed. A sealed one gets what goes with that.

@@ -449,10 +449,10 @@ check_placement(struct stream_config *c, struct js_fail *f)
 }
 
 enum js_error
-stream_config_check(struct stream_config *c, const struct js_opts *opts,
+stream_config_check(struct stream_config *c, const struct js_caps *caps,
                     const struct js_limits *limits, bool pedantic, struct js_fail *f)
 {
-    int64_t window = opts != NULL ? opts->max_duplicate_window : 0;
+    int64_t window = caps != NULL ? caps->max_duplicate_window : 0;
     enum js_error e;
     if ((e = check_texts(c, f)) != JS_OK || (e = check_numbers(c, pedantic, f)) != JS_OK ||
         (e = check_duplicates(c, window, pedantic, f)) != JS_OK ||

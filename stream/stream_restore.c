@@ -289,7 +289,9 @@ check(struct js_account *a, struct stream_config *cfg, struct js_fail *f)
     struct js_limits limits;
     js_account_limits(a, &limits);
     stream_admin_lock();
-    enum js_error e = stream_config_check(cfg, &a->js->opts, &limits, false, f);
+    struct js_caps caps;
+    js_caps(a->js, &caps);
+    enum js_error e = stream_config_check(cfg, &caps, &limits, false, f);
     if (e == JS_OK && stream_config_stamp(cfg) != ST_OK) {
         e = js_fail_status(f, ST_NOMEM);
     }

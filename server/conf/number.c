@@ -315,3 +315,17 @@ number_format_duration(int64_t ns, char out[NUMBER_DURATION_LEN])
     }
     return out;
 }
+
+const char *
+number_format_size(int64_t n, char out[NUMBER_SIZE_LEN])
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+    double v = (double)n;
+    size_t i = 0;
+    while (v >= 1024 && i + 1 < sizeof units / sizeof units[0]) {
+        v /= 1024;
+        i++;
+    }
+    snprintf(out, NUMBER_SIZE_LEN, i > 0 ? "%.2f %s" : "%.0f %s", v, units[i]);
+    return out;
+}

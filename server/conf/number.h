@@ -37,4 +37,8 @@ enum status number_parse_duration(const char *s, int64_t *out, char why[NUMBER_W
 #define NUMBER_DURATION_LEN 40
 char *number_format_duration(int64_t ns, char out[NUMBER_DURATION_LEN]);
 
+/* "1.50 MB": with 1024. Returns out. */
+#define NUMBER_SIZE_LEN 32
+const char *number_format_size(int64_t n, char out[NUMBER_SIZE_LEN]);
+
 #endif

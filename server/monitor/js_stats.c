@@ -58,7 +58,12 @@ put_limits(struct jput *p, json_t *o, const struct config_js *j)
     json_t *limits = jput_obj(p, o, "limits");
     jput_int_opt(p, limits, "max_request_batch", j->max_request_batch);
     jput_int_opt(p, limits, "max_ack_pending", j->max_ack_pending);
+    jput_int_opt(p, limits, "max_ha_assets", j->max_ha_assets);
     jput_int_opt(p, limits, "duplicate_window", j->duplicate_window);
+    jput_int_opt(p, limits, "max_batch_inflight_per_stream", j->batch_per_stream);
+    jput_int_opt(p, limits, "max_batch_inflight_total", j->batch_total);
+    jput_int_opt(p, limits, "max_batch_size", j->batch_msgs);
+    jput_int_opt(p, limits, "max_batch_timeout", j->batch_timeout);
     jput_int_opt(p, limits, "default_max_consumers", j->max_consumers);
 }
 
@@ -67,9 +72,13 @@ js_stats_put_config(struct jput *p, json_t *o, struct server *s)
 {
     struct js *js = server_js(s);
     const struct js_opts *opts = js != NULL ? js_opts(js) : NULL;
+    struct js_caps caps = {0};
     json_t *config = jput_obj(p, o, "config");
-    jput_int(p, config, "max_memory", opts != NULL ? opts->max_memory : 0);
-    jput_int(p, config, "max_storage", opts != NULL ? opts->max_file : 0);
+    if (js != NULL) {
+        js_caps(js, &caps);
+    }
+    jput_int(p, config, "max_memory", caps.max_memory);
+    jput_int(p, config, "max_storage", caps.max_file);
     if (opts == NULL) {
         return;
     }

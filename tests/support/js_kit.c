@@ -172,9 +172,7 @@ start(void)
     clock = clock_fake_of(&kit.now);
     struct js_opts opts = {.store_dir = kit.dir,
                            .sync_interval = 120 * CLOCK_S,
-                           .max_memory = -1,
-                           .max_file = -1,
-                           .max_ack_pending = -1,
+                           .caps = {.max_memory = -1, .max_file = -1},
                            .no_threads = true};
     struct js_limits limits = {-1, -1, -1, -1, -1, 0, 0, false};
     char *err = NULL;

@@ -21,6 +21,11 @@ SUITES       += jsapi
 SUITE_jsapi   = python3 tests/system/jsapi/judge.py $(SLUICE)
 NEEDS_jsapi   = $(SLUICE)
 
+# Conversations with JetStream, the same with nats-server.
+SUITES       += jstalk
+SUITE_jstalk  = python3 tests/system/jsapi/talk.py $(SLUICE)
+NEEDS_jstalk  = $(SLUICE)
+
 # Everything at once, under the sanitizers and in the release build; each ends with a clean exit.
 SECONDS ?= 60
 soak: ## A server under everything at once, per build: release, asan, tsan (SECONDS=60 each)

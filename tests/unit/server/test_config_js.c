@@ -38,8 +38,8 @@ test_config_js_defaults_are_durable_strict_and_of_the_machine(void **state)
     assert_int_equal(c->js.max_memory, -1);
     assert_int_equal(c->js.max_file, -1);
     assert_int_equal(c->js.max_consumers, 1000);
-    assert_int_equal(c->js.batch_msgs, 1000);
-    assert_int_equal(c->js.batch_timeout, 10 * CLOCK_S);
+    assert_int_equal(c->js.batch_msgs, 0);
+    assert_int_equal(c->js.batch_timeout, 0);
     assert_null(c->js.domain);
     assert_null(c->store_dir);
     config_unref(c);
@@ -69,7 +69,7 @@ test_config_js_reads_the_block(void **state)
     assert_int_equal(c->js.duplicate_window, 8 * CLOCK_S);
     assert_int_equal(c->js.max_consumers, 9);
     assert_int_equal(c->js.batch_per_stream, 10);
-    assert_int_equal(c->js.batch_total, 1000);
+    assert_int_equal(c->js.batch_total, 0);
     assert_int_equal(c->js.batch_msgs, 11);
     assert_int_equal(c->js.batch_timeout, 12 * CLOCK_S);
     config_unref(c);
