@@ -273,7 +273,7 @@ give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, struct apiq_item **ou
     struct flow_rule rule = {.conf = &lv->conf, .now = now};
     bool aged;
     apiq_judge(lv, f, now);
-    if (f->newest_first && f->since_aged + 1 >= lv->conf.aged_share) {
+    if (flow_wants_aged(f, &rule)) {
         rule.median_ns = meter_median(&lv->meter);
     }
     struct apiq_item *it = flow_next(f, &rule, &aged);

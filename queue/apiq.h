@@ -20,9 +20,11 @@
  * earlier; or what waits would take twice that long at the recent rate. Then newest first until
  * both are below half of this, or nothing waits.
  * Under adaptive, one without a deadline of its own that has waited twice adaptive_wait is stale:
- * its client has probably left, so it is run when nothing else of its flow is runnable. An item
- * with an order key is runnable when no earlier one of its key waits or runs; until then it blocks
- * nobody, counts against the limits, and can expire, be evicted and be cancelled.
+ * its client has probably left, so it is run when nothing else of its flow is runnable. For six
+ * bounds after a standstill (an item came late by half a bound or more), newest first becomes the
+ * oldest that has the time (as for aged_share): the load before it was served, the newer can wait.
+ * An item with an order key is runnable when no earlier one of its key waits or runs; until then it
+ * blocks nobody, counts against the limits, and can expire, be evicted and be cancelled.
  *
  * Age. What is run is never older than its deadline, in any order. Under newest first, one pull in
  * `aged_share` of a flow takes the oldest that still has max(deadline / 4, 4 x the median service

@@ -150,7 +150,7 @@ apiq_link(struct apiq *q, struct apiq_item *it, int64_t now)
     if (it->ow != NULL) {
         list_push_back(&it->ow->waiting, &it->owner_node);
     }
-    flow_add(it->fl, it, runnable);
+    flow_add(it->fl, it, runnable, &lv->conf);
     heavy_update(&lv->heavy, it->fl);
     enter_due(lv, it);
     update_turn(lv, it->fl);
@@ -288,9 +288,8 @@ apiq_find_expired(struct apiq *q, int64_t now)
 }
 
 static void
-evict_one(struct apiq *q, struct apiq_lv *lv, struct apiq_flow *f, struct list_node *fallen)
+evict_one(struct apiq *q, struct apiq_lv *lv, struct apiq_item *it, struct list_node *fallen)
 {
-    struct apiq_item *it = flow_oldest(f);
     apiq_unlink(q, it, false);
     it->state = APIQ_ENDED;
     lv->st.evicted++;
@@ -303,13 +302,14 @@ apiq_evict(struct apiq_lv *lv, struct apiq *q, const struct apiq_item *keep,
 {
     while (lv->st.depth > lv->conf.max_entries) {
         struct apiq_flow *f = heavy_by_entries(&lv->heavy);
-        ASSERT(f != NULL && flow_oldest(f) != keep);
-        evict_one(q, lv, f, fallen);
+        struct apiq_item *it = f != NULL ? flow_victim(f, keep) : NULL;
+        ASSERT(it != NULL);
+        evict_one(q, lv, it, fallen);
     }
     while (lv->st.bytes > lv->conf.max_bytes) {
         struct apiq_flow *f = heavy_by_bytes(&lv->heavy, keep);
         ASSERT(f != NULL);
-        evict_one(q, lv, f, fallen);
+        evict_one(q, lv, flow_victim(f, keep), fallen);
     }
 }
 

@@ -3,15 +3,25 @@
 
 #include "server/base/assert.h"
 
-/* Both bound the work of one call; what they cut short is taken up by later ones. */
+/* They bound the work of one call; what they cut short is taken up by later ones. */
 #define WAKE_STEPS  32
+#define LATE_STEPS  512
 #define AGED_STEPS  256
 #define STALE_STEPS 256
+/* How long a flow catches up after a standstill, in adaptive bounds. Half of that is what a client
+ * is presumed to wait. At 0.75 of capacity the backlog of one such wait is worked off in three. */
+#define CATCH_UP_BOUNDS 6
 
 static struct apiq_item *
 ready_item(struct list_node *n)
 {
     return LIST_ENTRY(n, struct apiq_item, ready_node);
+}
+
+static struct apiq_item *
+item_of(struct list_node *n)
+{
+    return LIST_ENTRY(n, struct apiq_item, flow_node);
 }
 
 void
@@ -21,20 +31,99 @@ flow_init(struct apiq_flow *f)
     list_init(&f->fresh);
     list_init(&f->woken);
     list_init(&f->stale);
+    f->late = &f->all;
     f->aged = &f->fresh;
 }
 
-void
-flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable)
+static int64_t
+add_sat(int64_t a, int64_t b)
 {
-    list_push_back(&f->all, &it->flow_node);
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+int64_t
+flow_due(const struct apiq_item *it, const struct apiq_conf *conf)
+{
+    if (it->deadline_ns > 0) {
+        return add_sat(it->arrived_ns != 0 ? it->arrived_ns : it->pushed_ns, it->deadline_ns);
+    }
+    if (it->deadline_ns < 0 || conf->deadline_ns == 0) {
+        return INT64_MAX;
+    }
+    return add_sat(it->pushed_ns, conf->deadline_ns);
+}
+
+/* The adaptive bound: the age at which an item has newest first begin. */
+static int64_t
+patience(const struct apiq_item *it, const struct apiq_conf *conf)
+{
+    int64_t due = flow_due(it, conf);
+    int64_t age = INT64_MAX;
+    if (due != INT64_MAX) {
+        age = (int64_t)((double)(due - it->pushed_ns) * conf->adaptive_age);
+    }
+    if (conf->adaptive_wait_ns > 0 && conf->adaptive_wait_ns < age) {
+        age = conf->adaptive_wait_ns;
+    }
+    return age;
+}
+
+/* After which one a late item belongs. After a standstill the backlog is pushed connection by
+ * connection, each from its oldest on, so the search begins where the last late one stands. */
+static struct list_node *
+late_place(const struct apiq_flow *f, const struct apiq_item *it)
+{
+    struct list_node *pos = f->late != &f->all ? f->late : f->all.prev;
+    int steps = LATE_STEPS;
+    while (pos != &f->all && item_of(pos)->pushed_ns > it->pushed_ns && steps-- > 0) {
+        pos = pos->prev;
+    }
+    while (pos->next != &f->all && item_of(pos->next)->pushed_ns <= it->pushed_ns && steps-- > 0) {
+        pos = pos->next;
+    }
+    return pos;
+}
+
+/* The last of the fresh ones that stand before it in `all`. */
+static struct list_node *
+fresh_before(struct apiq_flow *f, const struct apiq_item *it)
+{
+    int steps = LATE_STEPS;
+    for (struct list_node *n = it->flow_node.prev; n != &f->all && steps-- > 0; n = n->prev) {
+        if (item_of(n)->ready == FLOW_FRESH) {
+            return &item_of(n)->ready_node;
+        }
+    }
+    return &f->fresh;
+}
+
+static void
+add_late(struct apiq_flow *f, struct apiq_item *it, const struct apiq_conf *conf)
+{
+    list_insert_after(late_place(f, it), &it->flow_node);
+    f->late = &it->flow_node;
+    int64_t bound = patience(it, conf);
+    if (bound != INT64_MAX && it->late_ns >= bound / 2) {
+        f->catching_up = add_sat(it->pushed_ns + it->late_ns, bound * CATCH_UP_BOUNDS);
+    }
+}
+
+void
+flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable, const struct apiq_conf *conf)
+{
+    if (it->late_ns > 0) {
+        add_late(f, it, conf);
+    } else {
+        list_push_back(&f->all, &it->flow_node);
+    }
     f->depth++;
     f->bytes += it->bytes;
     f->weight = it->weight > 0 ? it->weight : 1;
     it->ready = FLOW_BLOCKED;
     if (runnable) {
         it->ready = FLOW_FRESH;
-        list_push_back(&f->fresh, &it->ready_node);
+        list_insert_after(it->late_ns > 0 ? fresh_before(f, it) : f->fresh.prev, &it->ready_node);
         f->runnable++;
     }
 }
@@ -56,6 +145,9 @@ flow_remove(struct apiq_flow *f, struct apiq_item *it)
         leave_ready(f, it);
         f->runnable--;
         it->ready = FLOW_BLOCKED;
+    }
+    if (f->late == &it->flow_node) {
+        f->late = it->flow_node.prev;
     }
     list_remove(&it->flow_node);
     f->depth--;
@@ -109,41 +201,17 @@ newest_runnable(struct apiq_flow *f)
 struct apiq_item *
 flow_oldest(const struct apiq_flow *f)
 {
-    return list_is_empty(&f->all) ? NULL : LIST_ENTRY(f->all.next, struct apiq_item, flow_node);
+    return list_is_empty(&f->all) ? NULL : item_of(f->all.next);
 }
 
-static int64_t
-add_sat(int64_t a, int64_t b)
+struct apiq_item *
+flow_victim(const struct apiq_flow *f, const struct apiq_item *keep)
 {
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-int64_t
-flow_due(const struct apiq_item *it, const struct apiq_conf *conf)
-{
-    if (it->deadline_ns > 0) {
-        return add_sat(it->arrived_ns != 0 ? it->arrived_ns : it->pushed_ns, it->deadline_ns);
+    struct apiq_item *it = flow_oldest(f);
+    if (it == NULL || it != keep) {
+        return it;
     }
-    if (it->deadline_ns < 0 || conf->deadline_ns == 0) {
-        return INT64_MAX;
-    }
-    return add_sat(it->pushed_ns, conf->deadline_ns);
-}
-
-/* The age at which an item has newest first begin. */
-static int64_t
-patience(const struct apiq_item *it, const struct apiq_conf *conf)
-{
-    int64_t due = flow_due(it, conf);
-    int64_t age = INT64_MAX;
-    if (due != INT64_MAX) {
-        age = (int64_t)((double)(due - it->pushed_ns) * conf->adaptive_age);
-    }
-    if (conf->adaptive_wait_ns > 0 && conf->adaptive_wait_ns < age) {
-        age = conf->adaptive_wait_ns;
-    }
-    return age;
+    return it->flow_node.next != &f->all ? item_of(it->flow_node.next) : NULL;
 }
 
 /* How long the client of an item without a deadline of its own is presumed to wait: adaptive_wait
@@ -273,6 +341,25 @@ newest_not_stale(struct apiq_flow *f, const struct flow_rule *rule)
     return it;
 }
 
+/* After a standstill the most is answered in time by taking the oldest that still has the time: the
+ * newer ones can wait for it, as there was capacity before. That is wrong where it was the load
+ * that made it stand still, so it is for a while only. */
+static unsigned
+aged_share(const struct apiq_flow *f, const struct flow_rule *rule)
+{
+    if (rule->conf->order == APIQ_ADAPTIVE && rule->now < f->catching_up) {
+        return 1;
+    }
+    return rule->conf->aged_share;
+}
+
+bool
+flow_wants_aged(const struct apiq_flow *f, const struct flow_rule *rule)
+{
+    unsigned share = aged_share(f, rule);
+    return f->newest_first && share > 0 && f->since_aged + 1 >= share;
+}
+
 struct apiq_item *
 flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged)
 {
@@ -286,7 +373,9 @@ flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged)
         f->since_aged = 0;
         return oldest_runnable(f);
     }
-    if (rule->conf->aged_share > 0 && ++f->since_aged >= rule->conf->aged_share) {
+    bool wants_aged = flow_wants_aged(f, rule);
+    f->since_aged++;
+    if (wants_aged) {
         f->since_aged = 0;
         struct apiq_item *it = oldest_with_time(f, rule);
         if (it != NULL) {

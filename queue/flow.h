@@ -19,8 +19,8 @@ enum flow_list {
 /* Guarded by the queue's lock. Exists while anything of it waits. */
 struct apiq_flow {
     struct ktab_node node;
-    struct list_node all;   /* by arrival: flow_node */
-    struct list_node fresh; /* by arrival: ready_node */
+    struct list_node all;   /* by age: flow_node */
+    struct list_node fresh; /* by age: ready_node */
     struct list_node woken; /* nearly by arrival (see flow_wake): ready_node */
     struct list_node stale; /* by the time they became so: ready_node */
     size_t depth;
@@ -30,10 +30,12 @@ struct apiq_flow {
     uint32_t weight;
     uint32_t turns; /* pulls left in its turn */
     bool newest_first;
-    unsigned since_aged;         /* pulls under newest first since one tried an old item */
-    struct list_node *aged;      /* borrowed: in fresh, or its head. Up to here all have too little
-                                  * time left for an aged pull */
-    struct list_node turn_node;  /* in its level's turns, while runnable > 0 */
+    unsigned since_aged;        /* pulls under newest first since one tried an old item */
+    int64_t catching_up;        /* until then, after a standstill; 0: not */
+    struct list_node *late;     /* borrowed: in all, where the last late item stands, or its head */
+    struct list_node *aged;     /* borrowed: in fresh, or its head. Up to here all have too little
+                                 * time left for an aged pull */
+    struct list_node turn_node; /* in its level's turns, while runnable > 0 */
     struct list_node depth_node; /* heavy.h */
     struct list_node bytes_node;
     struct heavy_group *group; /* borrowed: heavy.h frees it after the last flow has left */
@@ -51,8 +53,10 @@ struct flow_rule {
 /* A zeroed flow becomes an empty one. */
 void flow_init(struct apiq_flow *f);
 
-/* The new item goes to the end. */
-void flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable);
+/* The new item goes to the end; a late one (late_ns) to its place by age, which is looked for in so
+ * many steps. One that lay unread for half the adaptive bound or more has the flow catch up. */
+void flow_add(struct apiq_flow *f, struct apiq_item *it, bool runnable,
+              const struct apiq_conf *conf);
 void flow_remove(struct apiq_flow *f, struct apiq_item *it);
 /* A blocked item becomes runnable. */
 void flow_wake(struct apiq_flow *f, struct apiq_item *it);
@@ -62,11 +66,17 @@ void flow_wake(struct apiq_flow *f, struct apiq_item *it);
  * its client is presumed to wait) is stale: it goes when nothing else of the flow is runnable. */
 void flow_judge(struct apiq_flow *f, const struct flow_rule *rule);
 
+/* The next item will be taken for its age, if one has the time: median_ns is wanted. */
+bool flow_wants_aged(const struct apiq_flow *f, const struct flow_rule *rule);
+
 /* The runnable item that is next, and *aged: it was taken for its age. runnable > 0. */
 struct apiq_item *flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged);
 
 /* NULL: empty. */
 struct apiq_item *flow_oldest(const struct apiq_flow *f);
+
+/* The oldest item but `keep` (which may be NULL); NULL: there is none. */
+struct apiq_item *flow_victim(const struct apiq_flow *f, const struct apiq_item *keep);
 
 /* When the item expires; INT64_MAX: never. */
 int64_t flow_due(const struct apiq_item *it, const struct apiq_conf *conf);

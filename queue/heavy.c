@@ -184,7 +184,7 @@ first_without(const struct list_node *class, const struct apiq_item *keep)
 {
     for (struct list_node *n = class->next; n != class; n = n->next) {
         struct apiq_flow *f = LIST_ENTRY(n, struct apiq_flow, bytes_node);
-        if (flow_oldest(f) != keep) {
+        if (f->depth > 1 || flow_oldest(f) != keep) {
             return f;
         }
     }

@@ -178,8 +178,13 @@ push_apiq(struct sim *s, struct request *r)
     r->item.level = APIQ_NORMAL;
     r->item.flow = 1;
     r->item.deadline_ns = s->conf->tell ? (int64_t)(s->conf->patience * (double)CLOCK_S) : 0;
+    if (s->conf->connections > 0) {
+        r->item.late_ns = (int64_t)((s->now - r->sent) * (double)CLOCK_S);
+        r->item.arrived_ns = atomic_load(&s->fake.t) - r->item.late_ns;
+    }
     enum status st = apiq_push(s->q, &r->item, &fallen);
-    ASSERT(st == ST_OK);
+    ASSERT(st == ST_OK || st == ST_EXPIRED);
+    s->res->expired += st == ST_EXPIRED ? 1 : 0;
     while (apiq_fallen_pop(&fallen) != NULL) {
         s->res->evicted++;
     }
@@ -230,6 +235,36 @@ first_end(const struct sim *s)
     return best;
 }
 
+/* All that was sent in the pause, connection by connection; gives when the next one is sent. */
+static double
+arrive_after_pause(struct sim *s, double sent, double gap)
+{
+    const struct sim_conf *c = s->conf;
+    double *times = mem_alloc_array(s->cap, sizeof(*times));
+    size_t n = 0;
+    ASSERT(times != NULL);
+    for (; in_pause(c, sent); sent += exponential(s, gap)) {
+        ASSERT(n < s->cap);
+        times[n++] = sent;
+    }
+    set_time(s, resume_at(c));
+    for (unsigned k = 0; k < c->connections; k++) {
+        for (size_t i = k; i < n; i += c->connections) {
+            arrive(s, times[i]);
+        }
+    }
+    mem_free(times);
+    return sent;
+}
+
+static int
+compare_sent(const void *a, const void *b)
+{
+    double x = ((const struct request *)a)->sent;
+    double y = ((const struct request *)b)->sent;
+    return x < y ? -1 : x > y;
+}
+
 static void
 run(struct sim *s)
 {
@@ -237,6 +272,9 @@ run(struct sim *s)
     double gap = 1.0 / (c->load * c->capacity);
     double sent = exponential(s, gap);
     while (true) {
+        if (c->connections > 0 && in_pause(c, sent)) {
+            sent = arrive_after_pause(s, sent, gap);
+        }
         double at = in_pause(c, sent) ? resume_at(c) : sent;
         unsigned server = first_end(s);
         bool idle = server == c->servers;
@@ -293,6 +331,8 @@ static void
 summarise(struct sim *s)
 {
     struct sim_result *r = s->res;
+    /* NB: the queue is empty, so nothing points into it any more. */
+    qsort(s->all, s->made, sizeof(*s->all), compare_sent);
     r->sent = s->made;
     r->goodput = (double)r->in_time / s->conf->seconds;
     r->success = s->made > 0 ? (double)r->in_time / (double)s->made : 0.0;

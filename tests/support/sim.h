@@ -24,6 +24,9 @@ struct sim_conf {
     double drift;          /* capacity goes up and down by this share, in 20 s; 0: constant */
     double pause_at;       /* here the process stands still for */
     double pause;          /* so long; what is sent meanwhile comes in when it goes on. 0: never */
+    unsigned
+        connections; /* what was sent in the pause is read one connection after the other, and
+                      * dated by when it was sent; 0: in the order it was sent, and not dated */
     uint64_t seed;
 };
 
@@ -31,7 +34,7 @@ struct sim_result {
     size_t sent;
     size_t in_time;
     size_t late;     /* run, but the client had given up: wasted work */
-    size_t expired;  /* told so */
+    size_t expired;  /* told so, at the push or later */
     size_t evicted;  /* told so; with drain_all: thrown away in silence */
     double goodput;  /* in_time a second of the sending time */
     double success;  /* in_time / sent */

@@ -227,13 +227,111 @@ test_late_items_count_as_having_waited(void **state)
         it->late_ns = unread[i];
         (void)kit_push(&k, it);
     }
-    /* 2 has waited longer than adaptive_wait: newest first; 1 and 3 are stale. */
+    /* 1 and 3 are stale; 2 has waited longer than adaptive_wait, but has time left. */
     assert_int_equal(kit_stats(&k, APIQ_NORMAL).oldest_age_ns, 3 * CLOCK_S);
-    assert_int_equal(kit_serve(&k), 4);
     assert_int_equal(kit_serve(&k), 2);
+    assert_int_equal(kit_serve(&k), 4);
     kit_advance(&k, CLOCK_S);
     assert_int_equal(kit_expired(&k), 3);
     assert_int_equal(kit_serve(&k), 1);
+    kit_close(&k);
+}
+
+static uint64_t
+add_late(struct kit *k, int64_t late_ns)
+{
+    struct apiq_item *it = kit_item(k);
+    it->late_ns = late_ns;
+    return kit_push(k, it);
+}
+
+static void
+test_late_items_stand_by_their_age(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, 0);
+    kit_advance(&k, CLOCK_S);
+    (void)kit_add(&k);
+    /* Two connections, each read from its oldest on. */
+    const int64_t late[] = {300, 200, 100, 350, 250, 150};
+    for (size_t i = 0; i < 6; i++) {
+        (void)add_late(&k, late[i] * CLOCK_MS);
+    }
+    (void)kit_add(&k);
+    const uint64_t order[] = {5, 2, 6, 3, 7, 4, 1, 8};
+    for (size_t i = 0; i < 8; i++) {
+        assert_int_equal(kit_serve(&k), order[i]);
+    }
+    kit_close(&k);
+}
+
+static void
+test_late_item_stands_right_after_the_last_late_one_was_cancelled(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, 0);
+    kit_advance(&k, CLOCK_S);
+    (void)add_late(&k, 300 * CLOCK_MS);
+    uint64_t last = add_late(&k, 200 * CLOCK_MS);
+    (void)add_late(&k, 100 * CLOCK_MS);
+    (void)add_late(&k, 250 * CLOCK_MS);
+    assert_int_equal(apiq_cancel(k.q, kit_of(&k, 4)), ST_OK);
+    (void)add_late(&k, 150 * CLOCK_MS);
+    assert_int_equal(apiq_cancel(k.q, kit_of(&k, last)), ST_OK);
+    assert_int_equal(kit_serve(&k), 1);
+    assert_int_equal(kit_serve(&k), 5);
+    assert_int_equal(kit_serve(&k), 3);
+    kit_close(&k);
+}
+
+/* What was pushed last does not fall out, even if it is the oldest by age. */
+static void
+test_full_level_keeps_the_late_item_that_was_pushed(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct apiq_conf conf;
+    kit_open(&k, 0);
+    kit_get(&k, &conf);
+    conf.max_entries = 2;
+    kit_set(&k, &conf);
+    kit_advance(&k, CLOCK_S);
+    (void)add_late(&k, 200 * CLOCK_MS);
+    (void)add_late(&k, 100 * CLOCK_MS);
+    struct apiq_item *it = kit_item(&k);
+    it->late_ns = 300 * CLOCK_MS;
+    struct list_node fallen;
+    list_init(&fallen);
+    assert_int_equal(apiq_push(k.q, it, &fallen), ST_OK);
+    assert_int_equal(apiq_fallen_pop(&fallen)->id, 1);
+    assert_null(apiq_fallen_pop(&fallen));
+    assert_int_equal(kit_serve(&k), 3);
+    assert_int_equal(kit_serve(&k), 2);
+    kit_close(&k);
+}
+
+static void
+test_catching_up_ends_after_six_bounds(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_adaptive(&k, 5 * CLOCK_S);
+    kit_advance(&k, 10 * CLOCK_S);
+    for (int i = 0; i < 4; i++) {
+        (void)add_late(&k, 600 * CLOCK_MS);
+    }
+    kit_advance(&k, 100 * CLOCK_MS);
+    (void)kit_add(&k);
+    assert_int_equal(kit_serve(&k), 1);
+    assert_int_equal(kit_serve(&k), 2);
+    kit_advance(&k, 3 * CLOCK_S - 200 * CLOCK_MS);
+    uint64_t oldest = kit_add(&k);
+    kit_advance(&k, 500 * CLOCK_MS);
+    uint64_t newest = kit_add(&k);
+    assert_int_equal(kit_serve(&k), newest);
+    assert_int_equal(kit_serve(&k), oldest);
     kit_close(&k);
 }
 
@@ -442,6 +540,10 @@ main(void)
         cmocka_unit_test(test_adaptive_presumes_nothing_where_the_deadline_is_the_items_own),
         cmocka_unit_test(test_fifo_serves_what_adaptive_had_put_aside_first),
         cmocka_unit_test(test_late_items_count_as_having_waited),
+        cmocka_unit_test(test_late_items_stand_by_their_age),
+        cmocka_unit_test(test_late_item_stands_right_after_the_last_late_one_was_cancelled),
+        cmocka_unit_test(test_full_level_keeps_the_late_item_that_was_pushed),
+        cmocka_unit_test(test_catching_up_ends_after_six_bounds),
         cmocka_unit_test(test_aged_share_takes_the_oldest_that_has_time_left),
         cmocka_unit_test(test_aged_share_leaves_time_for_four_median_services),
         cmocka_unit_test(test_aged_share_bounds_the_wait_of_items_without_a_deadline),
