@@ -14,6 +14,8 @@ build/bench/obj/%.o: %.c
 $(LOADGEN): $(LOADGEN_OBJ)
 	$(call quiet,LINK,$@)$(CC) -O2 $(CFLAGS) $(LDFLAGS) -o $@ $^ -ljansson -lm
 
+-include $(LOADGEN_OBJ:.o=.d)
+
 loadgen: $(LOADGEN)
 
 BENCH := python3 tests/bench/bench.py $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CASES)

@@ -11,6 +11,7 @@ import sys
 import time
 
 import core
+import js
 import overload
 import planecost
 import plots
@@ -21,6 +22,7 @@ OUT = os.path.join(ROOT, "build/bench")
 COSTS = {"S13": planecost.paired_limits, "cheap": planecost.cheap_calls,
          "sockets": planecost.backlog}
 SPECIAL = (*COSTS, "curve", "peers")
+PAIRED = {"core": core, "js": js}
 
 
 def parse():
@@ -30,12 +32,13 @@ def parse():
     p.add_argument("--rounds", type=int, default=0, help="3, or 1 with --quick")
     p.add_argument("--quick", action="store_true", help="short runs, to see that all works")
     p.add_argument("--list", action="store_true", help="print the names of the cases")
-    p.add_argument("cases", nargs="*", help="core, overload, or names of cases; default: all")
+    p.add_argument("cases", nargs="*", help="core, js, overload, or names of cases; default: all")
     args = p.parse_args()
-    everything = list(core.CASES) + list(overload.CASES) + list(SPECIAL)
-    groups = {"core": list(core.CASES), "overload": list(overload.CASES) + list(SPECIAL)}
+    groups = {g: list(m.CASES) for g, m in PAIRED.items()}
+    groups["overload"] = list(overload.CASES) + list(SPECIAL)
+    everything = [n for names in groups.values() for n in names]
     chosen = []
-    for name in args.cases or ["core", "overload"]:
+    for name in args.cases or groups:
         if name not in groups and name not in everything:
             p.error(f"there is no case {name}; --list prints them")
         chosen += groups.get(name, [name])
@@ -60,17 +63,20 @@ def attempt(run):
         return {"error": str(e)}
 
 
-def run_core(args, nats):
-    names = [n for n in args.cases if n in core.CASES]
+def run_paired(args, nats, module):
+    """Cases that are the same run against either server, in turns."""
+    names = [n for n in args.cases if n in module.CASES]
     results = {n: {"sluice": [], "nats": []} for n in names}
     for r in range(args.rounds):
         for name in names:
-            progress(f"round {r + 1}/{args.rounds}: {core.CASES[name][0]}")
+            if r > 0 and name in module.ONCE:
+                continue
+            progress(f"round {r + 1}/{args.rounds}: {module.CASES[name][0]}")
             sides = [("sluice", args.sluice)] + ([("nats", nats)] if nats else [])
             # Who goes first changes, so that neither always has the warmer machine.
             for side, binary in sides if r % 2 == 0 else sides[::-1]:
                 results[name][side].append(
-                    attempt(lambda b=binary, n=name: core.measure(n, b, args.quick)))
+                    attempt(lambda b=binary, n=name: module.measure(n, b, args.quick)))
     return results
 
 
@@ -158,9 +164,10 @@ def ratios(results):
 
 
 def tables(result):
-    if result["core"]:
-        yield from report.core_lines(result["core"])
-        yield ""
+    for group, module in PAIRED.items():
+        if result[group]:
+            yield from report.paired_lines(result[group], module.CASES)
+            yield ""
     if result["overload"]:
         nats = overload.NatsPlane.name
         peer = result["peers"].get(nats, {}).get("runs", {})
@@ -198,18 +205,19 @@ def jsonable(value):
 def main():
     args = parse()
     if args.list:
-        for name in list(core.CASES) + list(overload.CASES) + list(SPECIAL):
+        for name in [*core.CASES, *js.CASES, *overload.CASES, *SPECIAL]:
             print(name)
         return 0
     os.makedirs(OUT, exist_ok=True)
     nats = find_nats_server()
-    result = {"core": {}, "overload": {}, "curves": {}, "peers": {}, "costs": {}, "c": 0,
+    result = {"core": {}, "js": {}, "overload": {}, "curves": {}, "peers": {}, "costs": {}, "c": 0,
               "notes": [], "quick": args.quick, "rounds": args.rounds, "machine": machine(),
               "sluice": version(args.sluice), "nats_server": version(nats) if nats else None}
     if nats is None:
         result["notes"].append("no nats-server and no Go 1.24 to build it: its columns are empty")
     began = time.monotonic()
-    result["core"] = run_core(args, nats)
+    for group, module in PAIRED.items():
+        result[group] = run_paired(args, nats, module)
     run_overload(args, nats, result)
     draw(result)
     result["minutes"] = (time.monotonic() - began) / 60

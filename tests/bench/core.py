@@ -187,10 +187,16 @@ CASES = {
                              ["service", "request", "bench", "--clients", "10"], 50000),
                   [cpu("CPU per request"), rate("throughput", unit="req/s")]),
 }
+# Cases that run in the first round only.
+ONCE = ()
 
 
 def measure(name, binary, quick):
-    _, run, metrics = CASES[name]
+    return measure_case(CASES[name], binary, quick)
+
+
+def measure_case(case, binary, quick):
+    _, run, metrics = case
     got = run(binary, quick)
     server = got.pop("server")
     got["peak_mib"] = server.peak_kib / 1024

@@ -3,7 +3,6 @@
 
 import statistics
 
-import core
 import overload
 
 ROW = "{:<66} {:>13} {:>13} {:>7}  {:<15} {}"
@@ -29,19 +28,21 @@ def verdict(metric, ratio):
     if metric.must is None and metric.aim is None:
         return "", ""
     sign = "<=" if metric.lower else ">="
-    bars = f"{sign} {metric.must:g} ({metric.aim:g})"
+    aim = "" if metric.aim is None else f" ({metric.aim:g})"
+    bars = f"{sign} {metric.must:g}{aim}"
     if ratio is None:
         return bars, "not measured"
     if not metric.passes(ratio, metric.must):
         return bars, "MISS"
-    return bars, "pass, aim met" if metric.passes(ratio, metric.aim) else "pass"
+    met = metric.aim is not None and metric.passes(ratio, metric.aim)
+    return bars, "pass, aim met" if met else "pass"
 
 
-def core_lines(results):
+def paired_lines(results, cases):
     """results: {case: {"sluice": [runs], "nats": [runs]}}"""
     yield ROW.format("case", "Sluice", "nats-server", "ratio", "must (aim)", "")
     for name, both in results.items():
-        label, _, metrics = core.CASES[name]
+        label, _, metrics = cases[name]
         for m in metrics:
             ours, theirs = median(both["sluice"], m.key), median(both["nats"], m.key)
             ratio = ours / theirs if ours is not None and theirs else None

@@ -13,7 +13,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TICK = os.sysconf("SC_CLK_TCK")
-START_S = 20
+START_S = 60
+STOP_S = 30
 _port_lock = threading.Lock()
 
 
@@ -74,6 +75,11 @@ class Server:
         return self.proc.pid
 
     def __enter__(self):
+        self.start()
+        return self
+
+    def start(self):
+        """Returns as soon as the port takes connections."""
         self.port = free_port()
         log = open(os.path.join(self.dir, "log"), "wb")
         with log:
@@ -84,9 +90,9 @@ class Server:
                 break
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return self
+                return
             except OSError:
-                time.sleep(0.005)
+                time.sleep(0.002)
         text = self.log_tail()
         self.stop()
         raise BenchError(f"{os.path.basename(self.binary)} does not start: {text}")
@@ -119,16 +125,21 @@ class Server:
                     return int(line.split()[1])
         return 0
 
+    def halt(self, how=signal.SIGTERM):
+        """Ends the process; what it stored stays."""
+        if self.proc.poll() is not None:
+            return
+        self.peak_kib = max(self.peak_kib, self.status_kib("VmHWM"))
+        self.proc.send_signal(signal.SIGCONT)
+        self.proc.send_signal(how)
+        try:
+            self.proc.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            self.proc.wait()
+
     def stop(self):
-        if self.proc.poll() is None:
-            self.peak_kib = self.status_kib("VmHWM")
-            self.proc.send_signal(signal.SIGCONT)
-            self.proc.terminate()
-            try:
-                self.proc.wait(10)
-            except subprocess.TimeoutExpired:
-                self.proc.kill()
-                self.proc.wait()
+        self.halt()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
@@ -152,8 +163,18 @@ class Client:
     def __exit__(self, *exc):
         self.close()
 
+    def must(self, subject, payload=""):
+        """As request, but an error is an exception."""
+        self.all_must([(subject, payload)])
+
+    def all_must(self, pairs):
+        for reply in self.requests(pairs):
+            if not reply or b'"error"' in reply:
+                raise BenchError(f"set-up: {reply[:200]!r}")
+
     def requests(self, pairs, ahead=64):
-        """Sends (subject, payload) pairs, at most `ahead` unanswered; yields the replies."""
+        """Sends (subject, payload) pairs, at most `ahead` unanswered; yields the replies in the
+        order in which they come."""
         pairs = list(pairs)
         sent = 0
         for done in range(len(pairs)):

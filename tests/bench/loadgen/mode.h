@@ -39,5 +39,6 @@ extern const struct mode mode_wild;
 extern const struct mode mode_start;
 extern const struct mode mode_overload;
 extern const struct mode mode_responder;
+extern const struct mode mode_jspub;
 
 #endif

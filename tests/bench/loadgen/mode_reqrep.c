@@ -13,14 +13,22 @@
 #include "tests/bench/loadgen/mode.h"
 
 #define SYNC_NS (10 * CLOCK_S)
+#define TURNS   2
 
 struct reqrep;
+
+/* One open request at a time: in turns the two that it has, if it has two. */
+struct slot {
+    struct buf ask[TURNS]; /* what is written; the second is empty without --then */
+    unsigned turn;
+    int64_t sent;
+};
 
 struct requester {
     struct conn conn;
     struct reqrep *all; /* borrowed: it holds us */
     size_t index;
-    int64_t *sent; /* owned: when each slot's request was written */
+    struct slot *slot; /* owned */
 };
 
 struct reqrep {
@@ -36,16 +44,68 @@ struct reqrep {
     bool stopping;
 };
 
+/* Each '@' of the n bytes becomes the slot's name. */
+static void
+expand(struct buf *out, const char *p, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '@') {
+            buf_printf(out, "%s", name);
+        } else {
+            buf_append(out, p + i, 1);
+        }
+    }
+}
+
+static void
+prepare_ask(const struct requester *r, size_t slot, struct buf *out, const char *subject,
+            struct span payload)
+{
+    char name[48];
+    struct buf body;
+
+    (void)snprintf(name, sizeof(name), "%zu-%zu", r->index, slot);
+    buf_init(&body);
+    expand(&body, payload.p, payload.n, name);
+    buf_printf(out, "PUB ");
+    expand(out, subject, strlen(subject), name);
+    buf_printf(out, " _INBOX.lg.%zu.%zu %zu\r\n", r->index, slot, body.len);
+    if (body.len > 0) {
+        buf_append(out, body.data, body.len);
+    }
+    buf_printf(out, "\r\n");
+    if (body.failed || out->failed) {
+        net_fail(&r->all->b->net, "out of memory");
+    }
+    buf_fini(&body);
+}
+
+static void
+prepare(struct requester *r)
+{
+    const struct opts *o = r->all->b->opts;
+    struct span payload = {r->all->payload, r->all->size};
+
+    for (size_t i = 0; i < (size_t)o->inflight; i++) {
+        struct slot *s = &r->slot[i];
+        buf_init(&s->ask[0]);
+        buf_init(&s->ask[1]);
+        prepare_ask(r, i, &s->ask[0], o->subject, payload);
+        if (o->then != NULL) {
+            prepare_ask(r, i, &s->ask[1], o->then, (struct span){"", 0});
+        }
+    }
+}
+
 static void
 request(struct requester *r, size_t slot)
 {
-    const struct reqrep *q = r->all;
+    struct slot *s = &r->slot[slot];
+    const struct buf *ask = &s->ask[s->turn];
 
-    conn_printf(&r->conn, "PUB %s _INBOX.lg.%zu.%zu %zu\r\n", q->b->opts->subject, r->index, slot,
-                q->size);
-    conn_put(&r->conn, q->payload, q->size);
-    conn_put(&r->conn, "\r\n", 2);
-    r->sent[slot] = clock_mono_ns();
+    conn_put(&r->conn, ask->data, ask->len);
+    s->turn = s->ask[1].len > 0 ? 1 - s->turn : 0;
+    s->sent = clock_mono_ns();
 }
 
 static void
@@ -63,7 +123,7 @@ on_reply(struct conn *c, const struct frame *f)
     if (answer_of(f) != ANSWER_OK) {
         all->errors++;
     } else if (all->measuring) {
-        hist_add(&all->hist, clock_mono_ns() - r->sent[slot]);
+        hist_add(&all->hist, clock_mono_ns() - r->slot[slot].sent);
         all->done++;
     }
     if (!all->stopping) {
@@ -132,10 +192,11 @@ open_requesters(struct reqrep *q)
         struct requester *r = &q->req[i];
         r->all = q;
         r->index = i;
-        r->sent = mem_alloc_array((size_t)o->inflight, sizeof(*r->sent));
-        if (r->sent == NULL) {
+        r->slot = mem_alloc_array((size_t)o->inflight, sizeof(*r->slot));
+        if (r->slot == NULL) {
             return ST_NOMEM;
         }
+        prepare(r);
         st = conn_open(&r->conn, &q->b->net, "");
         if (st != ST_OK) {
             return st;
@@ -179,6 +240,17 @@ measure(struct reqrep *q)
     return ST_OK;
 }
 
+static void
+requester_fini(struct requester *r, size_t slots)
+{
+    for (size_t i = 0; r->slot != NULL && i < slots; i++) {
+        buf_fini(&r->slot[i].ask[0]);
+        buf_fini(&r->slot[i].ask[1]);
+    }
+    mem_free(r->slot);
+    conn_close(&r->conn);
+}
+
 /* responder: bring one, with payloads of --size; else --payload is what is asked. */
 static enum status
 run_as(struct bench *b, bool responder)
@@ -207,8 +279,7 @@ run_as(struct bench *b, bool responder)
             st = measure(q);
         }
         for (size_t i = 0; i < n; i++) {
-            conn_close(&q->req[i].conn);
-            mem_free(q->req[i].sent);
+            requester_fini(&q->req[i], (size_t)b->opts->inflight);
         }
     }
     conn_close(&q->responder);
@@ -240,9 +311,9 @@ const struct mode mode_reqrep = {
 
 const struct mode mode_closed = {
     .name = "closed",
-    .doc = "as reqrep, but asks what the server answers itself: its capacity; unit: a reply "
-           "without error",
-    .uses = "subject, payload, conns, inflight; rate must be max",
+    .doc = "as reqrep, but asks what the server answers itself: its capacity; with --then that in "
+           "turns; '@' becomes a name for each open request; unit: a reply without error",
+    .uses = "subject, payload, then, conns, inflight; rate must be max",
     .needs_rate = true,
     .run = run_closed,
 };

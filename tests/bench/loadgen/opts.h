@@ -15,6 +15,7 @@ struct opts {
     const char *pass;
     const char *subject;
     const char *payload;
+    const char *then;
     const char *timeout_header;
     const char *retry;
     double seconds;
