@@ -140,7 +140,7 @@ static enum status
 make_tenants(struct api *a, const struct clock *clock)
 {
     for (unsigned i = 0; i < APIQ_LEVELS; i++) {
-        group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i);
+        group_room_init(&a->rooms[i], a->queue, (enum apiq_level)i, NULL);
     }
     enum status st = groups_new(&a->groups, clock);
     if (st != ST_OK) {
@@ -161,6 +161,21 @@ err_after_catalog:
 err_after_groups:
     groups_free(a->groups);
     return st;
+}
+
+static void
+wake_parker(void *arg, int64_t at)
+{
+    const struct api *a = arg;
+    parker_at(a->parker, at);
+}
+
+static enum status
+make_gates(struct api *a, const struct clock *clock, bool thread)
+{
+    struct gates_plane plane = {
+        .groups = a->groups, .last_id = &a->last_id, .wake = wake_parker, .arg = a};
+    return gates_new(&a->gates, a->host, clock, &plane, thread);
 }
 
 enum status
@@ -196,22 +211,22 @@ api_new(struct api **out, const struct api_host *host, const struct api_opts *op
     if ((st = apiq_new(&a->queue, clock, 0)) != ST_OK) {
         goto err_after_history;
     }
-    if ((st = gates_new(&a->gates, host, clock, opts->workers > 0)) != ST_OK) {
+    if ((st = make_tenants(a, clock)) != ST_OK) {
         goto err_after_queue;
     }
-    if ((st = make_tenants(a, clock)) != ST_OK) {
-        goto err_after_gates;
+    if ((st = make_gates(a, clock, opts->workers > 0)) != ST_OK) {
+        goto err_after_tenants;
     }
     if ((st = configure(a, opts)) != ST_OK || (st = start(a, opts)) != ST_OK) {
-        goto err_after_tenants;
+        goto err_after_gates;
     }
     *out = a;
     return ST_OK;
 
-err_after_tenants:
-    free_tenants(a);
 err_after_gates:
     gates_free(a->gates);
+err_after_tenants:
+    free_tenants(a);
 err_after_queue:
     apiq_free(a->queue);
 err_after_history:
@@ -258,8 +273,8 @@ api_free(struct api *a)
     }
     api_close(a);
     pool_free(a->pool);
-    gates_free(a->gates);
     parker_free(a->parker);
+    gates_free(a->gates);
     free_tenants(a);
     apiq_free(a->queue);
     history_free(a->history);

@@ -224,7 +224,7 @@ drop(struct group_entry *e, enum group_why why)
 }
 
 static void
-chase(const struct group_room *room, uint64_t owner)
+chase(struct group_room *room, uint64_t owner)
 {
     struct api *a = LIST_ENTRY(room - room->level, struct api, rooms);
     struct list_node gone;

@@ -2,6 +2,7 @@
 /* The happy path: gate_receive copies the message and pushes it; gate_pump, called after each push
  * and each freed slot, pulls it into a slot and gives it to the host, which delivers it on the
  * loop of its origin (gate_begin … gate_sent); the first reply frees the slot (gate_slot.c).
+ * In front of the queue the workload group is asked (gate_group.c), which may park or refuse it.
  * What goes wrong: no memory or no room (refused), it falls out, it expires, its connection closes
  * or its reply loses all interest (cancelled); nobody is there, the responders close, no reply
  * comes (the slot is freed, and that is counted); the gate is removed (passed on). */
@@ -9,6 +10,7 @@
 
 #include <string.h>
 
+#include "api/gate_group.h"
 #include "api/gate_priv.h"
 #include "api/gate_request.h"
 #include "api/gate_slot.h"
@@ -32,6 +34,9 @@ gate_new(struct gate **out, struct gates *gs, const struct gate_conf *c)
     atomic_init(&g->refs, 1);
     g->home = gs;
     g->conf = *c;
+    memcpy(g->name, c->name, sizeof(g->name));
+    group_room_init(&g->room, g->q, APIQ_NORMAL, g->name);
+    gate_group_set(g, c->group);
     list_init(&g->running);
     *out = g;
     return ST_OK;
@@ -98,6 +103,7 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
     list_init(&r->takers);
     apiq_item_init(&r->item);
     r->item.level = APIQ_NORMAL;
+    r->item.id = atomic_fetch_add(g->home->plane.last_id, 1) + 1;
     r->item.flow = m->origin.account_key;
     r->item.bytes = sizeof(*r) + subject + reply + 2 + size;
     r->item.label = r->subject;
@@ -106,45 +112,62 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
     return ST_OK;
 }
 
-/* Ends a request that waits or has just been pulled, and holds no slot. */
+/* It waits no longer. Under the lock. */
 static void
-end_unrun(struct gate_request *r, enum gate_end e)
+count_out(struct gate_request *r, enum gate_end e)
+{
+    struct gate_counts *n = &r->gate->counts;
+    *(r->parked ? &n->parked : &n->queued) -= 1;
+    r->parked = false;
+    n->ended[e]++;
+}
+
+void
+gate_end_unrun(struct gate_request *r, enum gate_end e, int64_t drain)
 {
     struct gate *g = r->gate;
     struct gate_asker to = {r->account, r->loop, r->subject, r->reply};
     pthread_mutex_lock(&g->home->lock);
-    g->counts.queued--;
-    g->counts.ended[e]++;
+    count_out(r, e);
     pthread_mutex_unlock(&g->home->lock);
-    gate_tell(g, &to, e);
+    gate_tell(g, &to, e, drain);
+    gate_group_leave(r);
     gate_request_free(r);
+}
+
+/* Room for the parked, if something waits for it. */
+static void
+make_room(struct gate *g)
+{
+    groups_room(g->home->plane.groups, &g->room);
 }
 
 size_t
 gate_fallen(struct gate *g, struct list_node *fallen, enum gate_end e)
 {
-    (void)g;
     size_t n = 0;
     struct apiq_item *it;
     while ((it = apiq_fallen_pop(fallen)) != NULL) {
-        end_unrun(gate_request_of(it), e);
+        gate_end_unrun(gate_request_of(it), e, 0);
         n++;
+    }
+    if (n > 0) {
+        make_room(g);
     }
     return n;
 }
 
-/* The gate is removed: as without one. */
-static void
-pass_on(struct gate_request *r)
+void
+gate_pass_on(struct gate_request *r)
 {
     struct gate *g = r->gate;
     pthread_mutex_lock(&g->home->lock);
-    g->counts.queued--;
-    g->counts.ended[GATE_PASSED]++;
+    count_out(r, GATE_PASSED);
     r->state = GATE_FREE;
     r->refs = 1;
     r->open = 1;
     pthread_mutex_unlock(&g->home->lock);
+    gate_group_leave(r);
     g->home->host->gate_deliver(g->home->host->ctx, r);
 }
 
@@ -154,7 +177,8 @@ start(struct gate_request *r)
 {
     struct gate *g = r->gate;
     struct gates *gs = g->home;
-    bool unheard = r->watch && r->item.pulled_ns - r->item.pushed_ns >= WATCH_WAIT &&
+    bool unheard = r->watch &&
+                   (r->was_parked || r->item.pulled_ns - r->item.pushed_ns >= WATCH_WAIT) &&
                    !gs->host->has_interest(gs->host->ctx, r->account, r->reply);
     enum status st = ST_OK;
     if (!unheard) {
@@ -168,9 +192,9 @@ start(struct gate_request *r)
     }
     apiq_done(g->q, &r->item);
     if (st == ST_CLOSED) {
-        pass_on(r);
+        gate_pass_on(r);
     } else {
-        end_unrun(r, unheard ? GATE_UNHEARD : GATE_NOMEM);
+        gate_end_unrun(r, unheard ? GATE_UNHEARD : GATE_NOMEM, 0);
     }
 }
 
@@ -178,74 +202,74 @@ void
 gate_pump(struct gate *g)
 {
     struct apiq_item *it;
-    for (;;) {
+    bool pulled = false;
+    for (;; pulled = true) {
         enum status st = apiq_pull(g->q, APIQ_LANE_ANY, &it);
         if (st == ST_OK) {
             start(gate_request_of(it));
         } else if (st == ST_EXPIRED) {
-            end_unrun(gate_request_of(it), GATE_LATE);
+            gate_end_unrun(gate_request_of(it), GATE_LATE, 0);
         } else if (st == ST_CANCELLED && atomic_load(&g->passes)) {
-            pass_on(gate_request_of(it));
+            gate_pass_on(gate_request_of(it));
         } else if (st == ST_CANCELLED) {
-            end_unrun(gate_request_of(it), GATE_SHUTDOWN);
+            gate_end_unrun(gate_request_of(it), GATE_SHUTDOWN, 0);
         } else {
-            return;
+            break;
         }
+    }
+    if (pulled) {
+        make_room(g);
     }
 }
 
 /* Received, and waits from now on. */
 static void
-admit(struct gate *g)
+admit(struct gate_request *r, bool parked)
 {
-    struct gates *gs = g->home;
-    pthread_mutex_lock(&gs->lock);
+    struct gate *g = r->gate;
+    pthread_mutex_lock(&g->home->lock);
     g->counts.received++;
-    g->counts.queued++;
-    if (gs->resting) {
-        gs->resting = false;
-        pthread_cond_signal(&gs->wake);
-    }
-    pthread_mutex_unlock(&gs->lock);
+    *(parked ? &g->counts.parked : &g->counts.queued) += 1;
+    r->parked = parked;
+    gates_stir(g->home);
+    pthread_mutex_unlock(&g->home->lock);
 }
 
+/* Refused before a request is made of it. */
 static void
-no_memory(struct gate *g, const struct api_message *m)
+refuse(struct gate *g, const struct api_message *m, enum gate_end e, int64_t drain)
 {
     struct gate_asker to = {m->origin.account, m->origin.loop, m->subject, m->reply};
     pthread_mutex_lock(&g->home->lock);
     g->counts.received++;
-    g->counts.ended[GATE_NOMEM]++;
+    g->counts.ended[e]++;
     pthread_mutex_unlock(&g->home->lock);
-    gate_tell(g, &to, GATE_NOMEM);
+    gate_tell(g, &to, e, drain);
 }
 
-/* A header that is no time is the service's business and not ours: as if there were none. */
-static bool
-prepare(struct gate_request *r, const struct api_message *m)
+static void
+prepare(struct gate_request *r, const struct api_message *m, int64_t timeout)
 {
     const struct api_host *host = r->gate->home->host;
-    int64_t timeout = 0;
-    bool has = header_timeout(m->hdr, m->hdr_len, &timeout) == ST_OK;
     r->watch = m->origin.is_client && host->has_interest(host->ctx, r->account, r->reply);
     r->item.owner = r->watch ? r->cid : 0;
-    if (has) {
+    if (timeout > 0) {
         r->item.arrived_ns = m->now;
         r->item.deadline_ns = timeout;
     }
-    return !has || timeout > 0;
 }
 
-static enum gate_end
-end_of_push(enum status st)
+enum gate_end
+gate_end_of_push(enum status st)
 {
     return st == ST_EXPIRED ? GATE_LATE : st == ST_NOMEM ? GATE_NOMEM : GATE_LIMIT;
 }
 
 /* False: the queue is closed; r is gone, and was not counted. */
 static bool
-push(struct gate *g, struct gate_request *r)
+push(struct gate_request *r)
 {
+    struct gate *g = r->gate;
     struct list_node fallen;
     list_init(&fallen);
     enum status st = apiq_push(g->q, &r->item, &fallen);
@@ -254,35 +278,85 @@ push(struct gate *g, struct gate_request *r)
         g->counts.received--;
         g->counts.queued--;
         pthread_mutex_unlock(&g->home->lock);
+        gate_group_leave(r);
         gate_request_free(r);
         return false;
     }
     if (st != ST_OK) {
-        end_unrun(r, end_of_push(st));
+        gate_end_unrun(r, gate_end_of_push(st), 0);
     }
     (void)gate_fallen(g, &fallen, GATE_FULL);
+    gate_pump(g);
     return true;
+}
+
+/* Over the limit of its group, when that was asked first. As push. */
+static bool
+park(struct gate_request *r, const struct group_who *who)
+{
+    struct gate *g = r->gate;
+    struct group_answer ans;
+    enum gate_end e;
+    admit(r, true);
+    gate_group_park(r, who, &ans);
+    if (ans.verdict == GROUP_PARK) {
+        return true;
+    }
+    if (gate_group_refuses(&ans, &e)) {
+        gate_end_unrun(r, e, ans.drain_ns);
+        return true;
+    }
+    r->group.permit = ans.permit;
+    pthread_mutex_lock(&g->home->lock);
+    r->parked = false;
+    g->counts.parked--;
+    g->counts.queued++;
+    gates_stir(g->home);
+    pthread_mutex_unlock(&g->home->lock);
+    return push(r);
+}
+
+/* As gate_receive, but for gate_settle. */
+static bool
+take(struct gate *g, const struct api_message *m)
+{
+    struct group_who who;
+    struct group_answer ans;
+    struct gate_request *r;
+    enum gate_end e;
+    int64_t timeout = 0;
+    /* A header that is no time is the service's business and not ours: as if there were none. */
+    if (header_timeout(m->hdr, m->hdr_len, &timeout) == ST_OK && timeout <= 0) {
+        refuse(g, m, GATE_LATE, 0);
+        return true;
+    }
+    gate_group_ask(g, m, &who, &ans);
+    if (gate_group_refuses(&ans, &e)) {
+        refuse(g, m, e, ans.drain_ns);
+        return true;
+    }
+    if (request_new(&r, g, m) != ST_OK) {
+        refuse(g, m, GATE_NOMEM, 0);
+        if (ans.permit != NULL) {
+            groups_leave(g->home->plane.groups, ans.permit);
+        }
+        return true;
+    }
+    prepare(r, m, timeout);
+    if (ans.verdict == GROUP_PARK) {
+        return park(r, &who);
+    }
+    r->group.permit = ans.permit;
+    admit(r, false);
+    return push(r);
 }
 
 bool
 gate_receive(struct gate *g, const struct api_message *m)
 {
-    struct gate_request *r;
-    if (request_new(&r, g, m) != ST_OK) {
-        no_memory(g, m);
-        return true;
-    }
-    bool in_time = prepare(r, m);
-    admit(g);
-    if (!in_time) {
-        end_unrun(r, GATE_LATE);
-        return true;
-    }
-    if (!push(g, r)) {
-        return false;
-    }
-    gate_pump(g);
-    return true;
+    bool taken = take(g, m);
+    gate_settle(g->home);
+    return taken;
 }
 
 static void

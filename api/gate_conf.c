@@ -173,12 +173,14 @@ static enum status
 put_group(struct gate_conf *c, const struct member *m, const struct gate_value *v,
           const struct complaint *e)
 {
-    (void)c;
     if (v->type != GATE_VALUE_STRING) {
         return wrong(e, "%s: a text is expected", m->key);
     }
-    return wrong(e, "%s: there is no workload group \"%.64s\" that a gate could belong to", m->key,
-                 v->s);
+    if (*v->s != '\0' && !is_name(v->s)) {
+        return wrong(e, "%s: \"%.80s\" is no name of a workload group", m->key, v->s);
+    }
+    memcpy(c->group, v->s, strlen(v->s) + 1);
+    return ST_OK;
 }
 
 static const struct member members[] = {
@@ -254,7 +256,7 @@ gate_conf_equal(const struct gate_conf *a, const struct gate_conf *b)
            strcmp(a->subject, b->subject) == 0 && a->limit == b->limit &&
            a->discipline == b->discipline && a->request_queue_limit == b->request_queue_limit &&
            a->request_deadline == b->request_deadline && a->reply_timeout == b->reply_timeout &&
-           a->refuse == b->refuse;
+           a->refuse == b->refuse && strcmp(a->group, b->group) == 0;
 }
 
 static void
@@ -284,5 +286,8 @@ gate_conf_json(const struct gate_conf *c)
     put_ns(&o, "request_deadline", c->request_deadline);
     put_ns(&o, "reply_timeout", c->reply_timeout);
     jobj_str(&o, "refuse", refusals[c->refuse]);
+    if (c->group[0] != '\0') {
+        jobj_str(&o, "group", c->group);
+    }
     return o;
 }

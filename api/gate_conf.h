@@ -31,6 +31,7 @@ struct gate_conf {
     int64_t request_deadline;        /* ns; 5 s; 0: none */
     int64_t reply_timeout;           /* ns; 0: off */
     enum gate_refuse refuse;
+    char group[GATE_NAME_MAX + 1]; /* the workload group in front of its queue; "": none */
 };
 
 /* The defaults. ST_INVAL: no such name: 1 to 64 of letters, digits, '-' and '_'; err says so. */

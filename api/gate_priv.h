@@ -7,6 +7,7 @@
 
 #include "api/gate.h"
 #include "api/gates.h"
+#include "api/group.h"
 #include "api/host.h"
 #include "queue/apiq.h"
 #include "queue/item.h"
@@ -17,7 +18,11 @@ struct gate {
     _Atomic uint32_t refs;
     struct gates *home;       /* borrowed: outlives all use but the last unref */
     struct apiq *q;           /* owned */
+    struct group_room room;   /* the groups': the way into q from the parking */
+    struct group_link link;   /* the groups': conf.group */
+    atomic_bool has_group;    /* conf.group names one */
     struct gate_watch *watch; /* borrowed: home's */
+    char name[GATE_NAME_MAX + 1];
     struct gate_conf conf;
     void *handle; /* the host's */
     bool from_config;
@@ -27,10 +32,11 @@ struct gate {
     struct list_node running; /* of gate_request.run, those that began first in front */
 };
 
-/* Guarded by `lock`, but for host and clock (constant). */
+/* Guarded by `lock`, but for host, clock and plane (constant). */
 struct gates {
     const struct api_host *host; /* borrowed: outlives the plane */
     struct clock clock;
+    struct gates_plane plane;
     pthread_mutex_t lock;
     pthread_cond_t turn; /* a change has ended */
     bool changing;       /* somebody makes, changes or removes gates */
@@ -51,10 +57,22 @@ struct gate_request;
 
 /* gate.c */
 enum status gate_new(struct gate **out, struct gates *gs, const struct gate_conf *c) MUST_CHECK;
-/* Pulls until there is nothing to pull: runs, refuses, passes on. */
+/* Pulls until there is nothing to pull: runs, refuses, passes on. As all that ends requests it
+ * gives permits back; gate_settle is to follow. */
 void gate_pump(struct gate *g);
 /* Ends requests that did not run, all in the same way; the list is empty after it. */
 size_t gate_fallen(struct gate *g, struct list_node *fallen, enum gate_end e);
+/* Ends one that waits, or has just been pulled and holds no slot. drain: how long the backlog takes
+ * that stood in its way; 0: the queue's. */
+void gate_end_unrun(struct gate_request *r, enum gate_end e, int64_t drain);
+/* The gate is removed: delivered as without one. */
+void gate_pass_on(struct gate_request *r);
+/* Which end that is: of apiq_push and apiq_offer. */
+enum gate_end gate_end_of_push(enum status st);
+/* Its thread has something to look for. Under the lock. */
+void gates_stir(struct gates *gs);
+/* Gate i, with a reference; NULL: there are not so many. */
+struct gate *gates_at(struct gates *gs, size_t i);
 /* Ends those whose time for a reply is over. */
 void gate_time_out(struct gate *g);
 /* The gate is removed: what runs is on its own from now on. */
@@ -66,6 +84,6 @@ struct gate_asker {
     uint32_t loop;
     const char *subject, *reply;
 };
-void gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e);
+void gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain);
 
 #endif

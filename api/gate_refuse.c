@@ -13,15 +13,20 @@ static const struct told {
 } told[GATE_END_COUNT] = {
     [GATE_LIMIT] = {503, "over the limit of the queue"},
     [GATE_NOMEM] = {503, "the server is out of memory"},
+    [GATE_THROTTLED] = {429, "over the limit of the workload group"},
+    [GATE_PARKING_FULL] = {429, "the workload group is full"},
+    [GATE_DISPLACED] = {429, "the workload group is full"},
     [GATE_FULL] = {503, "the queue is full"},
     [GATE_LATE] = {408, "the deadline passed"},
+    [GATE_CANCEL_AFTER] = {408, "waited too long for the workload group"},
+    [GATE_OPERATOR] = {503, "cancelled by an operator"},
     [GATE_SHUTDOWN] = {503, "the server is shutting down"},
 };
 
 #define SUBJECT_SHOWN 256u
 
 void
-gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e)
+gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain)
 {
     const struct api_host *host = g->home->host;
     const struct told *t = &told[e];
@@ -38,7 +43,7 @@ gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e)
         n = snprintf(hdr, sizeof(hdr), "NATS/1.0 503\r\n%s%s%s\r\n", shown ? "Nats-Subject: " : "",
                      shown ? to->subject : "", shown ? "\r\n" : "");
     } else {
-        int64_t retry = reply_retry_ns(apiq_drain_ns(g->q, APIQ_NORMAL));
+        int64_t retry = reply_retry_ns(drain > 0 ? drain : apiq_drain_ns(g->q, APIQ_NORMAL));
         n = snprintf(hdr, sizeof(hdr),
                      "NATS/1.0\r\nNats-Service-Error: %s: the request was not executed\r\n"
                      "Nats-Service-Error-Code: %d\r\nNats-Retry-After: %.3f\r\n\r\n",

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "api/gate.h"
+#include "api/group_entry.h"
 #include "queue/item.h"
 #include "queue/ktab.h"
 
@@ -35,16 +36,19 @@ enum gate_state {
     GATE_FREE,    /* holds none (any more), but is perhaps still being delivered */
 };
 
-/* One block with subject and reply behind it. Owned by its maker, then by the queue; from the pull
- * on by refs. refs, open, state, lists: the lock of the gates. */
+/* One block with subject and reply behind it. Owned by its maker, then by the parking or the queue;
+ * from the pull on by refs. refs, open, state, parked, lists: the lock of the gates. */
 struct gate_request {
     struct apiq_item item;
+    struct group_entry group;                       /* its permit, or its place in the parking */
     alignas(max_align_t) char mail[GATE_MAIL_SIZE]; /* the host's */
     struct gate *gate;                              /* ref */
     struct account *account;                        /* borrowed: accounts live to the end */
     uint32_t loop;
     uint64_t cid;
     bool watch; /* its reply had interest when it arrived: without any it need not run */
+    bool was_parked;
+    bool parked; /* counted as such */
     enum gate_state state;
     uint32_t refs; /* its slot, its delivery, each copy on its way */
     uint32_t open; /* its delivery, each copy on its way, each connection that got it */

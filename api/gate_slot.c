@@ -8,6 +8,7 @@
 
 #include "api/gate_slot.h"
 
+#include "api/gate_group.h"
 #include "api/gate_priv.h"
 #include "api/gate_request.h"
 #include "server/base/assert.h"
@@ -141,8 +142,10 @@ slot_done(struct gate_request *r)
 {
     struct gate *g = gate_ref(r->gate);
     apiq_done(g->q, &r->item);
+    gate_group_leave(r);
     gate_request_release(r);
     gate_pump(g);
+    gate_settle(g->home);
     gate_unref(g);
 }
 

@@ -12,7 +12,7 @@ void slot_leave(struct gates *gs, struct gate_request *r, enum gate_end e);
 /* The oldest that runs and waits for that reply, or NULL. */
 struct gate_request *slot_find(struct gates *gs, const struct gate_watch *w, const char *reply,
                                size_t n);
-/* Without the lock: gives the slot back and lets the next one run. */
+/* Without the lock: gives the slot and the permit back and lets the next ones run and in. */
 void slot_done(struct gate_request *r);
 void slot_conn_closed(struct gates *gs, uint64_t cid);
 /* Takes one reference away. */

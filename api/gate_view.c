@@ -8,36 +8,6 @@
 #include "api/views.h"
 #include "server/base/buf.h"
 
-#define GATE_ROW(name, outcome, text) [name] = {outcome, text},
-static const struct {
-    enum gate_outcome outcome;
-    const char *text;
-} ends[] = {GATE_ENDS(GATE_ROW)};
-#undef GATE_ROW
-
-enum gate_outcome
-gate_outcome_of(enum gate_end e)
-{
-    return ends[e].outcome;
-}
-
-const char *
-gate_end_name(enum gate_end e)
-{
-    return ends[e].text;
-}
-
-const char *
-gate_outcome_name(enum gate_outcome o)
-{
-    static const char *const names[] = {[GATE_ANSWERED] = "answered",
-                                        [GATE_REFUSED] = "refused",
-                                        [GATE_EVICTED] = "evicted",
-                                        [GATE_EXPIRED] = "expired",
-                                        [GATE_CANCELLED] = "cancelled"};
-    return names[o];
-}
-
 static uint64_t
 outcome(const struct gate_counts *c, enum gate_outcome o)
 {
@@ -57,6 +27,7 @@ counters(const struct gate_counts *c)
     for (unsigned k = 0; k < GATE_OUTCOMES; k++) {
         jobj_int(&o, gate_outcome_name((enum gate_outcome)k), outcome(c, (enum gate_outcome)k));
     }
+    jobj_int(&o, "parked", c->parked);
     jobj_int(&o, "queued", c->queued);
     jobj_int(&o, "running", c->running);
     for (unsigned e = 0; e < GATE_END_COUNT; e++) {
@@ -77,6 +48,7 @@ gate_info_json(const struct gate_info *info)
     jobj_int(&now, "waiting_bytes", q->bytes);
     jobj_int(&now, "peak", q->peak);
     jobj_ms(&now, "oldest_age_ms", q->oldest_age_ns);
+    jobj_int(&now, "parked", info->counts.parked);
     jobj_int(&now, "running", info->counts.running);
     jobj_str(&now, "order", q->newest_first ? "newest_first" : "oldest_first");
     jobj_int(&now, "order_switches", q->switches);
@@ -85,6 +57,9 @@ gate_info_json(const struct gate_info *info)
     jobj_ms(&now, "wait_p99_ms", views_quantile(q, 0.99));
     jobj_real(&now, "drain_per_sec", q->drain_per_sec);
     jobj_ms(&now, "drain_ms", info->drain_ns);
+    if (info->group_missing) {
+        jobj_bool(&o, "group_missing", true);
+    }
     jobj_put(&o, "now", now);
     jobj_put(&o, "counters", counters(&info->counts));
     return o;
@@ -135,6 +110,7 @@ gates_metrics(struct gates *gs, struct buf *b)
         const char *name, *type, *help;
     } heads[] = {
         {"received_total", "counter", "Requests received."},
+        {"parked", "gauge", "Requests that wait for their workload group."},
         {"queued", "gauge", "Requests that wait."},
         {"running", "gauge", "Slots that are taken."},
         {"limit", "gauge", "Slots."},
@@ -146,11 +122,14 @@ gates_metrics(struct gates *gs, struct buf *b)
     for (size_t h = 0; h < sizeof(heads) / sizeof(heads[0]); h++) {
         head(b, heads[h].name, heads[h].type, heads[h].help);
         for (size_t i = 0; gates_info(gs, i, &info); i++) {
-            double v[] = {
-                (double)info.counts.received,          (double)info.counts.queued,
-                (double)info.counts.running,           (double)info.conf.limit,
-                (double)info.conf.request_queue_limit, (double)info.queue.oldest_age_ns / 1e9,
-                info.queue.newest_first ? 1 : 0};
+            double v[] = {(double)info.counts.received,
+                          (double)info.counts.parked,
+                          (double)info.counts.queued,
+                          (double)info.counts.running,
+                          (double)info.conf.limit,
+                          (double)info.conf.request_queue_limit,
+                          (double)info.queue.oldest_age_ns / 1e9,
+                          info.queue.newest_first ? 1 : 0};
             buf_printf(b, "sluice_gate_%s{gate=\"%s\"} %.17g\n", heads[h].name, info.conf.name,
                        v[h]);
         }

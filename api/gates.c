@@ -7,9 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/gate_group.h"
 #include "api/gate_priv.h"
 #include "api/gate_request.h"
 #include "api/gate_slot.h"
+#include "api/group_admin.h"
 #include "server/base/assert.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
@@ -75,7 +77,8 @@ fini_sync(struct gates *gs)
 }
 
 enum status
-gates_new(struct gates **out, const struct api_host *host, const struct clock *clock, bool thread)
+gates_new(struct gates **out, const struct api_host *host, const struct clock *clock,
+          const struct gates_plane *plane, bool thread)
 {
     enum status st = ST_NOMEM;
     struct gates *gs = mem_alloc(sizeof(*gs));
@@ -84,6 +87,7 @@ gates_new(struct gates **out, const struct api_host *host, const struct clock *c
     }
     gs->host = host;
     gs->clock = *clock;
+    gs->plane = *plane;
     if (ktab_init(&gs->by_reply, sizeof(struct reply_entry)) != ST_OK) {
         goto err_after_alloc;
     }
@@ -114,9 +118,8 @@ err_after_alloc:
 
 /* ---- looking ---- */
 
-/* With a reference, or NULL. */
-static struct gate *
-at(struct gates *gs, size_t i)
+struct gate *
+gates_at(struct gates *gs, size_t i)
 {
     pthread_mutex_lock(&gs->lock);
     struct gate *g = i < gs->n ? gate_ref(gs->v[i]) : NULL;
@@ -153,11 +156,14 @@ look(struct gates *gs, struct gate *g, struct gate_info *out)
         return false;
     }
     apiq_stats(g->q, &q);
+    struct group_info group;
     pthread_mutex_lock(&gs->lock);
     *out = (struct gate_info){.conf = g->conf, .from_config = g->from_config, .counts = g->counts};
     pthread_mutex_unlock(&gs->lock);
     out->queue = q.level[APIQ_NORMAL];
     out->drain_ns = apiq_drain_ns(g->q, APIQ_NORMAL);
+    out->group_missing = out->conf.group[0] != '\0' &&
+                         groups_find(gs->plane.groups, out->conf.group, &group) != ST_OK;
     gate_unref(g);
     return true;
 }
@@ -165,7 +171,7 @@ look(struct gates *gs, struct gate *g, struct gate_info *out)
 bool
 gates_info(struct gates *gs, size_t i, struct gate_info *out)
 {
-    return look(gs, at(gs, i), out);
+    return look(gs, gates_at(gs, i), out);
 }
 
 bool
@@ -178,11 +184,12 @@ void
 gates_tick(struct gates *gs)
 {
     struct gate *g;
-    for (size_t i = 0; (g = at(gs, i)) != NULL; i++) {
+    for (size_t i = 0; (g = gates_at(gs, i)) != NULL; i++) {
         gate_time_out(g);
         gate_pump(g);
         gate_unref(g);
     }
+    gate_settle(gs);
 }
 
 void
@@ -192,7 +199,7 @@ gates_conn_closed(struct gates *gs, uint64_t cid)
     if (atomic_load(&gs->count) == 0) {
         return;
     }
-    for (size_t i = 0; (g = at(gs, i)) != NULL; i++) {
+    for (size_t i = 0; (g = gates_at(gs, i)) != NULL; i++) {
         struct list_node gone;
         list_init(&gone);
         if (apiq_cancel_owner(g->q, cid, &gone) > 0) {
@@ -201,6 +208,16 @@ gates_conn_closed(struct gates *gs, uint64_t cid)
         gate_unref(g);
     }
     slot_conn_closed(gs, cid);
+    gate_settle(gs);
+}
+
+void
+gates_stir(struct gates *gs)
+{
+    if (gs->resting) {
+        gs->resting = false;
+        pthread_cond_signal(&gs->wake);
+    }
 }
 
 /* ---- changing ---- */
@@ -338,10 +355,12 @@ unmake(struct gates *gs, size_t i, bool pass)
     atomic_store(&g->passes, pass);
     apiq_close(g->q);
     gate_pump(g);
+    groups_close_room(gs->plane.groups, &g->room);
     pthread_mutex_lock(&gs->lock);
     size_t passed = (size_t)g->counts.ended[GATE_PASSED];
     pthread_mutex_unlock(&gs->lock);
     gate_let_run(g);
+    gate_settle(gs);
     gate_unref(g);
     return passed;
 }
@@ -357,14 +376,14 @@ change(struct gates *gs, struct gate *g, const struct gate_conf *c, bool from_co
         pthread_mutex_lock(&gs->lock);
         g->conf = *c;
         g->from_config = g->from_config || from_config;
-        if (gs->resting) {
-            gs->resting = false;
-            pthread_cond_signal(&gs->wake);
-        }
+        gates_stir(gs);
         pthread_mutex_unlock(&gs->lock);
+        gate_group_set(g, c->group);
     }
     *evicted = gate_fallen(g, &fallen, GATE_FULL);
     gate_pump(g);
+    groups_room(gs->plane.groups, &g->room);
+    gate_settle(gs);
     return st;
 }
 
@@ -399,7 +418,7 @@ gates_create(struct gates *gs, const struct gate_conf *c, char *err)
     } else if (gs->n >= GATES_MAX) {
         (void)snprintf(err, GATE_ERR_LEN, "there are %u gates already", GATES_MAX);
         st = ST_LIMIT;
-    } else {
+    } else if ((st = gate_group_check(gs, c->group, err)) == ST_OK) {
         st = make(gs, c, false, err);
     }
     end_change(gs);
@@ -410,6 +429,21 @@ static bool
 moves(const struct gate_conf *a, const struct gate_conf *b)
 {
     return strcmp(a->account, b->account) != 0 || strcmp(a->subject, b->subject) != 0;
+}
+
+/* NB: a group that is named already may be gone since, which is no reason to refuse the rest. */
+static enum status
+change_checked(struct gates *gs, struct gate *g, const struct gate_conf *c, size_t *evicted,
+               char *err)
+{
+    enum status st = ST_OK;
+    if (strcmp(g->conf.group, c->group) != 0) {
+        st = gate_group_check(gs, c->group, err);
+    }
+    if (st == ST_OK && (st = change(gs, g, c, false, evicted)) != ST_OK) {
+        (void)snprintf(err, GATE_ERR_LEN, "%s", status_text(st));
+    }
+    return st;
 }
 
 enum status
@@ -429,8 +463,8 @@ gates_update(struct gates *gs, const struct gate_conf *c, size_t *evicted, char 
         (void)snprintf(err, GATE_ERR_LEN, "%s: cannot be changed; delete and create the gate",
                        strcmp(gs->v[i]->conf.account, c->account) != 0 ? "account" : "subject");
         st = ST_INVAL;
-    } else if ((st = change(gs, gs->v[i], c, false, evicted)) != ST_OK) {
-        (void)snprintf(err, GATE_ERR_LEN, "%s", status_text(st));
+    } else {
+        st = change_checked(gs, gs->v[i], c, evicted, err);
     }
     end_change(gs);
     return st;
@@ -500,6 +534,11 @@ gates_apply(struct gates *gs, const struct gate_conf *const *confs, size_t n)
             st = change(gs, gs->v[i], confs[k], true, &evicted);
         } else {
             st = make(gs, confs[k], true, err);
+        }
+    }
+    for (size_t i = 0; i < gs->n; i++) {
+        if (gate_group_check(gs, gs->v[i]->conf.group, err) != ST_OK) {
+            log_warn("Gate \"%s\" has no limit of a group now: %s", gs->v[i]->conf.name, err);
         }
     }
     end_change(gs);

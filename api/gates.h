@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "api/gate_conf.h"
+#include "api/gate_ends.h"
 #include "queue/apiq_view.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
@@ -17,15 +18,25 @@
 struct api_host;
 struct buf;
 struct gates;
+struct groups;
 
 #define GATES_MAX 1000u
 
-/* host is borrowed. thread false: none; the owner calls gates_tick. */
+/* What gates need of the plane around them. */
+struct gates_plane {
+    struct groups *groups;     /* borrowed: outlives them */
+    _Atomic uint64_t *last_id; /* borrowed, as groups: of requests */
+    /* groups_tick and groups_drain have something to do at that time; any thread. */
+    void (*wake)(void *arg, int64_t at);
+    void *arg;
+};
+
+/* host is borrowed, plane copied. thread false: none; the owner calls gates_tick. */
 enum status gates_new(struct gates **out, const struct api_host *host, const struct clock *clock,
-                      bool thread) MUST_CHECK;
+                      const struct gates_plane *plane, bool thread) MUST_CHECK;
 /* Removes all gates; what waits is refused as not executed. The host must still be there. */
 void gates_close(struct gates *gs);
-/* The loops must have ended. NULL is allowed. */
+/* The loops must have ended, and nobody may drain the groups. NULL is allowed. */
 void gates_free(struct gates *gs);
 
 /* Answers what has expired, ends what has waited too long for a reply. */
@@ -39,7 +50,7 @@ enum status gates_apply(struct gates *gs, const struct gate_conf *const *confs,
 
 /* Over the API. err (GATE_ERR_LEN) says what is wrong, naming the field:
  *   ST_EXISTS    the name is taken, or the subject overlaps that of another gate
- *   ST_NOTFOUND  no such gate; or account: there is none
+ *   ST_NOTFOUND  no such gate; or account, group: there is none
  *   ST_INVAL     account and subject cannot be changed
  *   ST_LIMIT     GATES_MAX
  *   ST_CLOSED, ST_NOMEM */
@@ -53,44 +64,15 @@ enum status gates_delete(struct gates *gs, const char *name, size_t *passed, cha
 /* A connection has closed: what it has waiting ends, and what it was to answer frees its slot. */
 void gates_conn_closed(struct gates *gs, uint64_t cid);
 
-/* How a request of a gate ends, and which of the five outcomes that is. */
-#define GATE_ENDS(X)                                                                               \
-    X(GATE_REPLIED, GATE_ANSWERED, "replied")                                                      \
-    X(GATE_NOBODY, GATE_ANSWERED, "no_responders")  /* delivered to nobody, who said so */         \
-    X(GATE_GONE, GATE_ANSWERED, "responder_gone")   /* delivered; they closed */                   \
-    X(GATE_TIMEOUT, GATE_ANSWERED, "reply_timeout") /* delivered; none came in time */             \
-    X(GATE_PASSED, GATE_ANSWERED, "passed_on")      /* delivered; the gate was removed */          \
-    X(GATE_LIMIT, GATE_REFUSED, "limit")            /* it alone is over the limit */               \
-    X(GATE_NOMEM, GATE_REFUSED, "memory")           /* none for its copy */                        \
-    X(GATE_FULL, GATE_EVICTED, "evicted")           /* fell out of the full queue */               \
-    X(GATE_LATE, GATE_EXPIRED, "expired")           /* its deadline passed */                      \
-    X(GATE_LEFT, GATE_CANCELLED, "disconnect")      /* its connection closed */                    \
-    X(GATE_UNHEARD, GATE_CANCELLED, "no_interest")  /* nobody hears its reply any more */          \
-    X(GATE_SHUTDOWN, GATE_CANCELLED, "shutdown")    /* waited when the server stopped */
-
-enum gate_outcome {
-    GATE_ANSWERED,
-    GATE_REFUSED,
-    GATE_EVICTED,
-    GATE_EXPIRED,
-    GATE_CANCELLED,
-    GATE_OUTCOMES
-};
-#define GATE_END_ENUM(name, outcome, text) name,
-enum gate_end { GATE_ENDS(GATE_END_ENUM) GATE_END_COUNT };
-#undef GATE_END_ENUM
-enum gate_outcome gate_outcome_of(enum gate_end e);
-const char *gate_end_name(enum gate_end e);
-const char *gate_outcome_name(enum gate_outcome o);
-
-/* At every moment received = the sum of ended + queued + running. */
+/* At every moment received = the sum of ended + parked + queued + running. */
 struct gate_counts {
-    uint64_t received, queued, running;
+    uint64_t received, parked, queued, running;
     uint64_t ended[GATE_END_COUNT];
 };
 struct gate_info {
     struct gate_conf conf;
     bool from_config;
+    bool group_missing; /* conf.group is not in force (any more) */
     struct gate_counts counts;
     struct apiq_level_stats queue;
     int64_t drain_ns;

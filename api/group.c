@@ -14,8 +14,10 @@
 #include "server/base/mem.h"
 
 void
-group_room_init(struct group_room *r, struct apiq *queue, enum apiq_level level)
+group_room_init(struct group_room *r, struct apiq *queue, enum apiq_level level, const char *gate)
 {
+    r->gate = gate;
+    r->closed = false;
     r->queue = queue;
     r->level = level;
     list_init(&r->blocked);
@@ -39,6 +41,7 @@ groups_new(struct groups **out, const struct clock *clock)
         goto err_after_keys;
     }
     gs->clock = *clock;
+    gs->generation = 1;
     ASSERT(pthread_mutex_init(&gs->lock, NULL) == 0);
     list_init(&gs->rules);
     list_init(&gs->zombies);
@@ -167,9 +170,32 @@ is_match(const char *at, const struct group_who *who)
            takes(match_glob, &at, who->account) && takes(match_subject, &at, who->subject);
 }
 
+void
+groups_link(struct groups *gs, struct group_link *link, const char *name)
+{
+    pthread_mutex_lock(&gs->lock);
+    *link = (struct group_link){0};
+    (void)snprintf(link->name, sizeof(link->name), "%s", name);
+    pthread_mutex_unlock(&gs->lock);
+}
+
+static struct group *
+find_linked(struct groups *gs, const struct group_who *who)
+{
+    struct group_link *link = who->link;
+    if (link->generation != gs->generation) {
+        link->group = link->name[0] == '\0' ? NULL : group_named(gs, link->name);
+        link->generation = gs->generation;
+    }
+    return link->group != NULL && is_match(link->group->patterns, who) ? link->group : NULL;
+}
+
 static struct group *
 find(struct groups *gs, const struct group_who *who)
 {
+    if (who->link != NULL) {
+        return find_linked(gs, who);
+    }
     for (size_t i = 0; i < gs->n_rules; i++) {
         if (is_match(gs->index[i].patterns, who)) {
             return gs->index[i].group;

@@ -17,11 +17,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/group_conf.h"
 #include "api/group_entry.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
 
 struct groups;
+
+/* Names the one group that an arrival is judged by. Guarded by the groups' lock; zeroed it names
+ * none. A name that is not there (now) is as none. */
+struct group_link {
+    char name[GROUP_NAME_MAX + 1];
+    uint64_t generation; /* of the groups, when it was looked up */
+    struct group *group; /* borrowed: as long as that is the generation; or NULL */
+};
+void groups_link(struct groups *gs, struct group_link *link, const char *name);
 
 /* What an arrival is judged by. Borrowed for the call. */
 struct group_who {
@@ -29,10 +39,11 @@ struct group_who {
     uint64_t account_key;
     const char *user, *client, *subject;
     uint64_t order_key;
+    struct group_link *link; /* only that group, if it matches; NULL: the first that matches */
 };
 
 enum group_verdict {
-    GROUP_NONE,     /* no group: it goes its way */
+    GROUP_NONE,     /* no group, or of groups_park, its room is closed: it goes its way */
     GROUP_ADMITTED, /* it has a permit */
     GROUP_PARK,     /* to be parked: groups_park. Of groups_park: it is parked */
     GROUP_OFF,      /* over the limit, and the group parks nothing */
@@ -73,6 +84,10 @@ int64_t groups_tick(struct groups *gs);
 
 /* All that this owner has parked ends as GROUP_GONE, in bounded steps. Returns how many. */
 size_t groups_cancel_owner(struct groups *gs, uint64_t owner);
+
+/* Parks nothing for that room any more; all that is parked for it ends as GROUP_ROOM_GONE (what a
+ * drain has in hand, when the drain is over). */
+void groups_close_room(struct groups *gs, struct group_room *room);
 
 /* Parks nothing any more and ends all that is parked as GROUP_CLOSED; from then on every arrival is
  * GROUP_NONE. */

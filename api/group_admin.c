@@ -25,6 +25,12 @@ named(struct list_node *list, const char *name)
     return NULL;
 }
 
+struct group *
+group_named(struct groups *gs, const char *name)
+{
+    return named(&gs->rules, name);
+}
+
 /* In the order in which they are matched. */
 static char *
 pack_patterns(const struct group_conf *c)
@@ -176,6 +182,7 @@ static void
 index_all(struct groups *gs)
 {
     size_t i = 0;
+    gs->generation++;
     for (struct list_node *n = gs->rules.next; n != &gs->rules; n = n->next) {
         gs->index[i++] = (struct group_rule){group_of(n)->patterns, group_of(n)};
     }

@@ -74,13 +74,20 @@ void groups_sweep(struct groups *gs);
 struct group_parked_info {
     struct apiq_item_info item; /* level: of its room; left_ns: until its own deadline */
     char group[GROUP_NAME_MAX + 1];
+    char gate[GROUP_NAME_MAX + 1]; /* ""; or it goes to the queue of that gate */
 };
-/* What is parked and matches (tag is not looked at), of that group (NULL: of all), without the
- * first `offset`: group by group, the oldest first; *max: how many fit, then how many were copied.
- * Returns how many match in all. Walks what is parked under the lock: for operators. */
-size_t groups_list(struct groups *gs, const struct apiq_match *match, const char *group,
-                   size_t offset, struct group_parked_info *out, size_t *max);
+/* What of the parked is meant; NULL: any. */
+struct group_pick {
+    struct apiq_match match; /* its tag is not looked at; levels: only those of the plane's queue */
+    const char *group;
+    const char *gate;
+};
+/* What is meant, without the first `offset`: group by group, the oldest first; *max: how many fit,
+ * then how many were copied. Returns how many are meant in all. Walks what is parked under the
+ * lock: for operators. */
+size_t groups_list(struct groups *gs, const struct group_pick *pick, size_t offset,
+                   struct group_parked_info *out, size_t *max);
 /* Ends them (GROUP_OPERATOR). Returns how many. */
-size_t groups_cancel_match(struct groups *gs, const struct apiq_match *match, const char *group);
+size_t groups_cancel_match(struct groups *gs, const struct group_pick *pick);
 
 #endif

@@ -62,9 +62,17 @@ let_in(struct groups *gs, struct group_hand *h)
     group_judge(gs, b);
 }
 
+/* Why what a drain has in hand does not go back to its place; false: it does. */
+static bool
+is_over(const struct groups *gs, const struct group_hand *h, enum group_why *why)
+{
+    *why = h->gone ? GROUP_GONE : gs->closed ? GROUP_CLOSED : GROUP_ROOM_GONE;
+    return h->gone || gs->closed || h->room->closed;
+}
+
 /* There was no room: back to its place; or, if its owner left or all ends, out. True: out. */
 static bool
-take_back(struct groups *gs, struct group_hand *h, struct group_entry *e)
+take_back(struct groups *gs, struct group_hand *h, struct group_entry *e, enum group_why *why)
 {
     struct group_bucket *b = h->bucket;
     e->permit = NULL;
@@ -75,8 +83,8 @@ take_back(struct groups *gs, struct group_hand *h, struct group_entry *e)
     group_relink(gs, e, h);
     group_turn(gs, b, BUCKET_BLOCKED, h->room);
     b->is_probed = false;
-    if (h->gone || gs->closed) {
-        group_unpark(gs, e, h->gone ? GROUP_GONE : GROUP_CLOSED);
+    if (is_over(gs, h, why)) {
+        group_unpark(gs, e, *why);
         return true;
     }
     group_judge(gs, b);
@@ -88,42 +96,57 @@ static bool
 conclude(struct groups *gs, struct group_hand *h, struct group_entry *e, enum status st)
 {
     bool out = false;
+    enum group_why why;
     pthread_mutex_lock(&gs->lock);
     list_remove(&h->node);
     if (st == ST_OK) {
         let_in(gs, h);
     } else {
-        out = take_back(gs, h, e);
+        out = take_back(gs, h, e, &why);
     }
     pthread_mutex_unlock(&gs->lock);
     if (out) {
-        e->ops->drop(e, h->gone ? GROUP_GONE : GROUP_CLOSED);
+        e->ops->drop(e, why);
     }
     return st == ST_OK && h->gone;
+}
+
+/* False: no bucket is READY. */
+static bool
+let_one_in(struct groups *gs)
+{
+    struct group_hand h;
+    pthread_mutex_lock(&gs->lock);
+    struct group_entry *e = take(gs, &h);
+    pthread_mutex_unlock(&gs->lock);
+    if (e == NULL) {
+        return false;
+    }
+    /* NB: what is in hand keeps its room; once it is offered, only we do. */
+    if (h.ops->keep != NULL) {
+        h.ops->keep(h.room);
+    }
+    uint64_t before = apiq_departed(h.room->queue, h.room->level);
+    enum status st = h.ops->offer(e);
+    if (conclude(gs, &h, e, st)) {
+        h.ops->chase(h.room, h.owner);
+    }
+    /* After one there may be room for another. */
+    if (st == ST_OK || apiq_departed(h.room->queue, h.room->level) != before) {
+        groups_room(gs, h.room);
+    }
+    if (h.ops->unkeep != NULL) {
+        h.ops->unkeep(h.room);
+    }
+    return true;
 }
 
 bool
 groups_drain(struct groups *gs, unsigned max)
 {
     for (unsigned i = 0; i < max; i++) {
-        struct group_hand h;
-        if (atomic_load(&gs->n_ready) == 0) {
+        if (atomic_load(&gs->n_ready) == 0 || !let_one_in(gs)) {
             return false;
-        }
-        pthread_mutex_lock(&gs->lock);
-        struct group_entry *e = take(gs, &h);
-        pthread_mutex_unlock(&gs->lock);
-        if (e == NULL) {
-            return false;
-        }
-        uint64_t before = apiq_departed(h.room->queue, h.room->level);
-        enum status st = h.ops->offer(e);
-        if (conclude(gs, &h, e, st)) {
-            h.ops->chase(h.room, h.owner);
-        }
-        /* After one there may be room for another. */
-        if (st == ST_OK || apiq_departed(h.room->queue, h.room->level) != before) {
-            groups_room(gs, h.room);
         }
     }
     return atomic_load(&gs->n_ready) > 0;

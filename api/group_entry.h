@@ -24,10 +24,13 @@ struct group_owner;
 struct group_room {
     struct apiq *queue; /* borrowed: outlives it */
     enum apiq_level level;
+    const char *gate;         /* borrowed: outlives it; whose queue it is; NULL: the plane's */
+    bool closed;              /* the groups' lock: nothing parks for it any more */
     struct list_node blocked; /* the groups' lock: buckets whose first waits for this room */
     atomic_uint n_blocked;
 };
-void group_room_init(struct group_room *r, struct apiq *queue, enum apiq_level level);
+void group_room_init(struct group_room *r, struct apiq *queue, enum apiq_level level,
+                     const char *gate);
 
 enum group_why {
     GROUP_DEADLINE,     /* its own deadline passed while it was parked */
@@ -36,6 +39,7 @@ enum group_why {
     GROUP_GONE,         /* its owner left */
     GROUP_OPERATOR,     /* cancelled by an operator */
     GROUP_CLOSED,       /* groups_close */
+    GROUP_ROOM_GONE,    /* groups_close_room */
 };
 
 /* What the owner of parked requests does. Called without any lock. Constant. */
@@ -48,7 +52,11 @@ struct group_ops {
     void (*drop)(struct group_entry *e, enum group_why why);
     /* An owner left while one of its requests was on its way into the room: it is to be cancelled
      * there. */
-    void (*chase)(const struct group_room *room, uint64_t owner);
+    void (*chase)(struct group_room *room, uint64_t owner);
+    /* Keeps the room of a request that is on its way into it, whatever becomes of the request; and
+     * no longer. NULL, both: rooms live as long as the groups. */
+    void (*keep)(struct group_room *room);
+    void (*unkeep)(struct group_room *room);
 };
 
 /* The groups' lock. A place among what a group has parked, by age. */

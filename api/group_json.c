@@ -129,7 +129,11 @@ group_json_parked(const struct group_parked_info *p)
     const struct apiq_item_info *i = &p->item;
     json_t *o = json_object();
     jobj_int(&o, "id", i->id);
-    jobj_str(&o, "level", apiq_level_name(i->level));
+    if (p->gate[0] == '\0') {
+        jobj_str(&o, "level", apiq_level_name(i->level));
+    } else {
+        jobj_str(&o, "gate", p->gate);
+    }
     jobj_str(&o, "account", i->name);
     jobj_str(&o, "subject", i->label);
     if (i->owner != 0) {

@@ -105,9 +105,12 @@ group_unlink(struct groups *gs, struct group_entry *e)
         list_remove(&e->owner_node);
     }
     wheel_remove(&gs->due, &e->due_node);
-    /* The next one may be for another room. */
-    if (was_first && b->state == BUCKET_BLOCKED) {
+    /* The next one may be for another room; room that it was woken for goes to another bucket. NB:
+     * a bucket never names a room that its first is not for: that room may be gone. */
+    if (was_first && b->room != NULL) {
+        struct group_room *room = b->state == BUCKET_READY ? b->room : NULL;
         group_turn(gs, b, BUCKET_REST, NULL);
+        group_wake(gs, room);
     }
 }
 
@@ -270,7 +273,7 @@ groups_park(struct groups *gs, struct group_entry *e, const struct group_who *wh
     struct group_bucket *b;
     *out = (struct group_answer){.due = INT64_MAX};
     pthread_mutex_lock(&gs->lock);
-    out->verdict = group_judge_arrival(gs, who, &b);
+    out->verdict = e->room->closed ? GROUP_NONE : group_judge_arrival(gs, who, &b);
     if (out->verdict == GROUP_ADMITTED) {
         out->permit = b;
     } else if (out->verdict == GROUP_OFF) {

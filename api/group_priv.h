@@ -92,6 +92,7 @@ struct groups {
         const char *patterns; /* borrowed: of the group */
         struct group *group;  /* borrowed: in rules */
     } index[GROUPS_MAX];
+    uint64_t generation; /* of rules; never 0 */
     struct ktab buckets, keys, owners;
     struct list_node turns;
     struct list_node hands;
@@ -108,6 +109,8 @@ struct groups {
  * GROUP_PARK, GROUP_OFF: nothing is counted yet, and the bucket is to be judged. */
 enum group_verdict group_judge_arrival(struct groups *gs, const struct group_who *who,
                                        struct group_bucket **out);
+/* The group of that name that is in force, or NULL. */
+struct group *group_named(struct groups *gs, const char *name);
 /* Counts a refusal. The bucket may be gone after it. */
 void group_refuse(struct groups *gs, struct group_bucket *b, struct group_answer *out);
 

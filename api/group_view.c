@@ -25,17 +25,36 @@ next_group(struct groups *gs, struct group *g)
     return n == &gs->zombies ? NULL : group_of(n);
 }
 
+/* As struct group_pick says; room: only what is parked for it. */
+struct choice {
+    const struct group_pick *pick; /* borrowed; NULL: any */
+    const struct group_room *room; /* borrowed; NULL: any */
+};
+
 static bool
 is_match(const struct group_entry *e, const struct apiq_match *m)
 {
     return (m->id == 0 || m->id == e->id) && (m->flow == 0 || m->flow == e->flow) &&
            (m->owner == 0 || m->owner == e->owner) &&
-           (m->levels == 0 || (m->levels & 1U << e->room->level) != 0);
+           (m->levels == 0 || (e->room->gate == NULL && (m->levels & 1U << e->room->level) != 0));
 }
 
 static bool
-is_named(const struct group *g, const char *name)
+is_meant(const struct group_entry *e, const struct choice *c)
 {
+    const struct group_pick *p = c->pick;
+    if (c->room != NULL && e->room != c->room) {
+        return false;
+    }
+    return p == NULL ||
+           (is_match(e, &p->match) &&
+            (p->gate == NULL || (e->room->gate != NULL && strcmp(p->gate, e->room->gate) == 0)));
+}
+
+static bool
+is_named(const struct group *g, const struct choice *c)
+{
+    const char *name = c->pick == NULL ? NULL : c->pick->group;
     return name == NULL || strcmp(name, g->conf.name) == 0;
 }
 
@@ -53,24 +72,26 @@ copy_entry(const struct groups *gs, const struct group_entry *e, struct group_pa
                                                .left_ns = e->due == 0 ? INT64_MAX : e->due - now}};
     (void)snprintf(out->item.label, sizeof(out->item.label), "%s", e->label);
     (void)snprintf(out->item.name, sizeof(out->item.name), "%s", e->name);
+    (void)snprintf(out->gate, sizeof(out->gate), "%s", e->room->gate == NULL ? "" : e->room->gate);
     memcpy(out->group, e->bucket->group->conf.name, sizeof(out->group));
 }
 
 size_t
-groups_list(struct groups *gs, const struct apiq_match *match, const char *group, size_t offset,
+groups_list(struct groups *gs, const struct group_pick *pick, size_t offset,
             struct group_parked_info *out, size_t *max)
 {
+    const struct choice c = {.pick = pick};
     size_t seen = 0;
     size_t n = 0;
     pthread_mutex_lock(&gs->lock);
     for (struct group *g = next_group(gs, NULL); g != NULL; g = next_group(gs, g)) {
-        if (!is_named(g, group)) {
+        if (!is_named(g, &c)) {
             continue;
         }
         for (struct list_node *at = g->ages.next; at != &g->ages; at = at->next) {
             struct group_age *a = LIST_ENTRY(at, struct group_age, node);
             struct group_entry *e = LIST_ENTRY(a, struct group_entry, age);
-            if (a->in_hand || !is_match(e, match)) {
+            if (a->in_hand || !is_meant(e, &c)) {
                 continue;
             }
             if (seen++ >= offset && n < *max) {
@@ -85,23 +106,23 @@ groups_list(struct groups *gs, const struct apiq_match *match, const char *group
 
 /* At most `most`, appended to out. */
 static size_t
-take_matching(struct groups *gs, const struct apiq_match *match, const char *group, size_t most,
-              struct list_node *out)
+take_meant(struct groups *gs, const struct choice *c, size_t most, enum group_why why,
+           struct list_node *out)
 {
     size_t n = 0;
     struct group *next;
     pthread_mutex_lock(&gs->lock);
     for (struct group *g = next_group(gs, NULL); g != NULL && n < most; g = next) {
         next = next_group(gs, g); /* NB: the last entry of a zombie takes it along */
-        struct list_node *at = is_named(g, group) ? g->ages.next : &g->ages;
+        struct list_node *at = is_named(g, c) ? g->ages.next : &g->ages;
         size_t left = g->n.queued_current;
         while (at != &g->ages && n < most && left > 0) {
             struct group_age *a = LIST_ENTRY(at, struct group_age, node);
             struct group_entry *e = LIST_ENTRY(a, struct group_entry, age);
             at = at->next;
             left--;
-            if (!a->in_hand && is_match(e, match)) {
-                group_unpark(gs, e, gs->closed ? GROUP_CLOSED : GROUP_OPERATOR);
+            if (!a->in_hand && is_meant(e, c)) {
+                group_unpark(gs, e, why);
                 list_push_back(out, &e->node);
                 n++;
             }
@@ -111,37 +132,49 @@ take_matching(struct groups *gs, const struct apiq_match *match, const char *gro
     return n;
 }
 
-size_t
-groups_cancel_match(struct groups *gs, const struct apiq_match *match, const char *group)
+/* Ends what is meant, at most `most`. */
+static size_t
+end_meant(struct groups *gs, const struct choice *c, size_t most, enum group_why why)
 {
-    size_t max = 0;
-    size_t all = groups_list(gs, match, group, 0, NULL, &max);
     size_t done = 0;
     size_t n;
-    /* NB: those that arrive meanwhile must not keep us here for ever. */
     do {
         struct list_node out;
         list_init(&out);
-        n = take_matching(gs, match, group, GROUP_STEP, &out);
-        done += groups_drop(&out, GROUP_OPERATOR);
-    } while (n > 0 && done < all);
+        n = take_meant(gs, c, GROUP_STEP, why, &out);
+        done += groups_drop(&out, why);
+    } while (n > 0 && done < most);
     return done;
+}
+
+size_t
+groups_cancel_match(struct groups *gs, const struct group_pick *pick)
+{
+    const struct choice c = {.pick = pick};
+    size_t max = 0;
+    /* NB: those that arrive meanwhile must not keep us here for ever. */
+    size_t all = groups_list(gs, pick, 0, NULL, &max);
+    return all == 0 ? 0 : end_meant(gs, &c, all, GROUP_OPERATOR);
+}
+
+void
+groups_close_room(struct groups *gs, struct group_room *room)
+{
+    const struct choice c = {.room = room};
+    pthread_mutex_lock(&gs->lock);
+    room->closed = true;
+    pthread_mutex_unlock(&gs->lock);
+    (void)end_meant(gs, &c, SIZE_MAX, GROUP_ROOM_GONE);
 }
 
 void
 groups_close(struct groups *gs)
 {
-    static const struct apiq_match all = {0};
+    const struct choice all = {0};
     pthread_mutex_lock(&gs->lock);
     gs->closed = true;
     pthread_mutex_unlock(&gs->lock);
-    size_t n;
-    do {
-        struct list_node out;
-        list_init(&out);
-        n = take_matching(gs, &all, NULL, GROUP_STEP, &out);
-        (void)groups_drop(&out, GROUP_CLOSED);
-    } while (n > 0);
+    (void)end_meant(gs, &all, SIZE_MAX, GROUP_CLOSED);
 }
 
 /* ---- the backstop -------------------------------------------------------------------------------

@@ -76,6 +76,12 @@ take_account(struct api *a, const json_t *j, struct wlm_select *sel)
         return false;
     }
     sel->match.flow = ledger_account_key(a->ledger, sel->account);
+    if (sel->match.flow == 0) {
+        /* It may have sent something to a gate. */
+        uint64_t key = 0;
+        bool is_there = a->host->account(a->host->ctx, sel->account, &key) != NULL;
+        sel->match.flow = is_there ? key : 0;
+    }
     sel->nothing = sel->match.flow == 0;
     return true;
 }
@@ -98,6 +104,9 @@ take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
     } else if (strcmp(key, "group") == 0) {
         sel->group = json_string_value(j);
         ok = sel->group != NULL;
+    } else if (strcmp(key, "gate") == 0) {
+        sel->gate = json_string_value(j);
+        ok = sel->gate != NULL;
     } else if (strcmp(key, "level") == 0) {
         ok = take_level(j, sel);
     } else if (keys == WLM_KEYS_CANCEL && strcmp(key, "all") == 0) {

@@ -23,8 +23,9 @@ struct wlm_select {
     struct apiq_match match;
     const char *account; /* borrowed: of the parsed object; NULL: not given */
     const char *group;   /* borrowed, as account: only what that workload group has parked */
+    const char *gate;    /* borrowed, as account: only what waits for that gate */
     bool all;
-    bool nothing; /* an account that never sent a request: nothing matches */
+    bool nothing; /* there is no such account: nothing matches */
     size_t offset;
     size_t limit;
 };
@@ -34,8 +35,8 @@ struct wlm_select {
 
 enum wlm_keys { WLM_KEYS_LIST, WLM_KEYS_CANCEL };
 
-/* Reads the members id, account, cid, level, group, and for a list offset and limit, for a cancel
- * all. ST_INVAL: an unknown key or a bad value; out names it. */
+/* Reads the members id, account, cid, level, group, gate, and for a list offset and limit, for a
+ * cancel all. ST_INVAL: an unknown key or a bad value; out names it. */
 enum status wlm_select(struct api *a, const struct api_request *r, const json_t *o,
                        enum wlm_keys keys, struct wlm_select *sel, struct reply *out) MUST_CHECK;
 

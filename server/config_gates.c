@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/gate_conf.h"
+#include "api/group_conf.h"
 #include "server/base/mem.h"
 #include "server/config.h"
 #include "server/config_blocks.h"
@@ -126,6 +127,18 @@ has_account(const struct config *c, const char *name)
     return false;
 }
 
+/* NB: groups made over the API are not known here, and may be gone at the next start. */
+static bool
+has_group(const struct config *c, const char *name)
+{
+    for (size_t i = 0; i < c->api.n_groups; i++) {
+        if (strcmp(c->api.groups[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return *name == '\0';
+}
+
 void
 config_block_gates_end(struct config_loader *ld)
 {
@@ -134,6 +147,11 @@ config_block_gates_end(struct config_loader *ld)
         if (!has_account(ld->c, g->conf->account)) {
             config_loader_error(ld, NULL, "%sgate \"%s\": account: there is no account \"%s\"",
                                 g->place, g->conf->name, g->conf->account);
+        }
+        if (!has_group(ld->c, g->conf->group)) {
+            config_loader_error(
+                ld, NULL, "%sgate \"%s\": group: there is no workload group \"%s\" in this file",
+                g->place, g->conf->name, g->conf->group);
         }
     }
 }

@@ -237,7 +237,7 @@ swap_in(struct server *s, struct config *now, char **err)
     struct api_opts opts = start_api_opts(now);
     struct api_tenants tenants = start_api_tenants(now);
     if (start_log(now) != ST_OK || api_update(s->api, &opts) != ST_OK ||
-        start_gates(s, now) != ST_OK || api_set_tenants(s->api, &tenants) != ST_OK) {
+        api_set_tenants(s->api, &tenants) != ST_OK || start_gates(s, now) != ST_OK) {
         log_error("Reload: logging or the API plane could not take over every setting");
     }
     st = reload_tell_loops(s);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/gate_list.h"
 #include "api/plane.h"
 #include "api/wlm.h"
 #include "api/wlm_group.h"
@@ -7,10 +8,15 @@ static enum status
 answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 {
     struct catalog_result result;
+    char gate[GATE_NAME_MAX + 1];
     const char *name = wlm_group_name(r);
     void *first = json_object_iter((json_t *)(uintptr_t)o);
     if (first != NULL) {
         return wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
+    }
+    if (!catalog_is_shadowed(a->catalog, name) && gates_naming(a->gates, name, gate)) {
+        return wlm_error(r, out, 409, "workload group \"%.64s\" is that of gate \"%s\"", name,
+                         gate);
     }
     enum status st = catalog_remove(a->catalog, name, &result);
     return wlm_group_changed(a, r, name, st, &result, out);

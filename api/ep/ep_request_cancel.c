@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/dispatch.h"
+#include "api/gate_list.h"
 #include "api/group_admin.h"
 #include "api/jobj.h"
 #include "api/plane.h"
@@ -26,23 +27,32 @@ cancel_queued(struct api *a, const struct apiq_match *match)
     return done;
 }
 
-/* NB: first the parked, which go to the queue; not the other way round. */
+/* NB: first the parked, which go to the queues; not the other way round. */
 static size_t
 cancel(struct api *a, const struct wlm_select *sel)
 {
-    size_t n = groups_cancel_match(a->groups, &sel->match, sel->group);
+    struct group_pick parked = {sel->match, sel->group, sel->gate};
+    struct gate_pick gated = {sel->match, sel->gate};
+    size_t n = groups_cancel_match(a->groups, &parked);
     dispatch_pump(a, 0);
-    return n + (sel->group == NULL ? cancel_queued(a, &sel->match) : 0);
+    if (sel->group == NULL && sel->gate == NULL) {
+        n += cancel_queued(a, &sel->match);
+    }
+    if (sel->group == NULL && sel->match.levels == 0) {
+        n += gates_cancel_match(a->gates, &gated);
+    }
+    return n;
 }
 
 static enum status
 answer(struct api *a, const struct api_request *r, const struct wlm_select *sel, struct reply *out)
 {
     bool named = sel->match.id != 0 || sel->match.owner != 0 || sel->account != NULL ||
-                 sel->group != NULL || sel->match.levels != 0;
+                 sel->group != NULL || sel->gate != NULL || sel->match.levels != 0;
     if (named == sel->all) {
         return wlm_error(r, out, 400,
-                         "either id, account, cid, level, group or \"all\": true must be given");
+                         "either id, account, cid, level, group, gate or \"all\": true must be "
+                         "given");
     }
     size_t n = sel->nothing ? 0 : cancel(a, sel);
     if (n == 0 && sel->match.id != 0) {
@@ -77,6 +87,6 @@ const struct api_endpoint ep_request_cancel = {
     .flags = API_EP_SYSTEM | API_EP_NO_REPLY,
     .type = "io.sluice.wlm.v1.request_cancel_response",
     .run = run,
-    .doc =
-        "Cancels waiting requests by `id`, `account`, `cid`, `level`, `group`, or `\"all\": true`.",
+    .doc = "Cancels waiting requests by `id`, `account`, `cid`, `level`, `group`, `gate`, or "
+           "`\"all\": true`.",
 };

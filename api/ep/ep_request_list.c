@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/gate_list.h"
 #include "api/group_admin.h"
 #include "api/group_json.h"
 #include "api/jobj.h"
@@ -8,12 +9,17 @@
 #include "queue/apiq_conf.h"
 #include "server/base/mem.h"
 
+/* gate: whose queue it waits in, which has one level; NULL: the plane's. */
 static json_t *
-entry(const struct apiq_item_info *i)
+entry(const struct apiq_item_info *i, const char *gate)
 {
     json_t *o = json_object();
     jobj_int(&o, "id", i->id);
-    jobj_str(&o, "level", apiq_level_name(i->level));
+    if (gate == NULL) {
+        jobj_str(&o, "level", apiq_level_name(i->level));
+    } else {
+        jobj_str(&o, "gate", gate);
+    }
     jobj_str(&o, "account", i->name);
     jobj_str(&o, "subject", i->label);
     if (i->owner != 0) {
@@ -28,49 +34,101 @@ entry(const struct apiq_item_info *i)
     return o;
 }
 
-/* Those that a workload group has parked, behind those in the queue. *total: of these; becomes that
- * of both. */
-static enum status
-add_parked(struct api *a, const struct wlm_select *sel, json_t **list, size_t *total)
+/* A page of what waits in three places, one behind the other. Each function adds to the list what
+ * still fits, and to total what is meant in its place. */
+struct page {
+    json_t *list; /* owned */
+    size_t total;
+};
+
+static size_t
+room(const struct page *p, const struct wlm_select *sel)
 {
-    size_t n = sel->limit - (*list == NULL ? 0 : json_array_size(*list));
-    struct group_parked_info *v = mem_alloc_array(n, sizeof(*v));
+    return sel->limit - (p->list == NULL ? 0 : json_array_size(p->list));
+}
+
+static size_t
+skip(const struct page *p, const struct wlm_select *sel)
+{
+    return sel->offset > p->total ? sel->offset - p->total : 0;
+}
+
+/* In the plane's queue. */
+static enum status
+add_queued(struct api *a, const struct wlm_select *sel, struct page *p)
+{
+    if (sel->group != NULL || sel->gate != NULL) {
+        return ST_OK;
+    }
+    struct apiq_item_info *v = mem_alloc_array(sel->limit, sizeof(*v));
     if (v == NULL) {
         return ST_NOMEM;
     }
-    size_t offset = sel->offset > *total ? sel->offset - *total : 0;
-    *total += groups_list(a->groups, &sel->match, sel->group, offset, v, &n);
+    size_t n = apiq_list(a->queue, &sel->match, sel->offset, v, sel->limit, &p->total);
     for (size_t i = 0; i < n; i++) {
-        jarr_add(list, group_json_parked(&v[i]));
+        jarr_add(&p->list, entry(&v[i], NULL));
     }
     mem_free(v);
     return ST_OK;
 }
 
+/* Parked by a workload group. */
 static enum status
-answer(struct api *a, const struct api_request *r, const struct wlm_select *sel, struct reply *out)
+add_parked(struct api *a, const struct wlm_select *sel, struct page *p)
 {
-    struct apiq_item_info *v = mem_alloc_array(sel->limit, sizeof(*v));
+    struct group_pick pick = {sel->match, sel->group, sel->gate};
+    size_t n = room(p, sel);
+    struct group_parked_info *v = mem_alloc_array(n, sizeof(*v));
     if (v == NULL) {
         return ST_NOMEM;
     }
-    size_t total = 0;
-    bool queued = !sel->nothing && sel->group == NULL;
-    size_t n = !queued ? 0 : apiq_list(a->queue, &sel->match, sel->offset, v, sel->limit, &total);
-    json_t *list = json_array();
+    p->total += groups_list(a->groups, &pick, skip(p, sel), v, &n);
     for (size_t i = 0; i < n; i++) {
-        jarr_add(&list, entry(&v[i]));
+        jarr_add(&p->list, group_json_parked(&v[i]));
     }
     mem_free(v);
-    if (!sel->nothing && add_parked(a, sel, &list, &total) != ST_OK) {
-        json_decref(list);
+    return ST_OK;
+}
+
+/* In the queues of gates. */
+static enum status
+add_gated(struct api *a, const struct wlm_select *sel, struct page *p)
+{
+    struct gate_pick pick = {sel->match, sel->gate};
+    size_t n = room(p, sel);
+    size_t total = 0;
+    if (sel->group != NULL || sel->match.levels != 0) {
+        return ST_OK;
+    }
+    struct gate_waiting_info *v = mem_alloc_array(n, sizeof(*v));
+    if (v == NULL) {
         return ST_NOMEM;
     }
+    enum status st = gates_list(a->gates, &pick, skip(p, sel), v, &n, &total);
+    p->total += total;
+    for (size_t i = 0; i < n; i++) {
+        jarr_add(&p->list, entry(&v[i].item, v[i].gate));
+    }
+    mem_free(v);
+    return st;
+}
+
+static enum status
+answer(struct api *a, const struct api_request *r, const struct wlm_select *sel, struct reply *out)
+{
+    struct page p = {.list = json_array()};
+    enum status st = ST_OK;
+    if (!sel->nothing &&
+        ((st = add_queued(a, sel, &p)) != ST_OK || (st = add_parked(a, sel, &p)) != ST_OK ||
+         (st = add_gated(a, sel, &p)) != ST_OK)) {
+        json_decref(p.list);
+        return st;
+    }
     json_t *o = wlm_answer(r);
-    jobj_int(&o, "total", total);
+    jobj_int(&o, "total", p.total);
     jobj_int(&o, "offset", sel->offset);
     jobj_int(&o, "limit", sel->limit);
-    jobj_put(&o, "requests", list);
+    jobj_put(&o, "requests", p.list);
     return reply_json(out, o);
 }
 
@@ -98,6 +156,6 @@ const struct api_endpoint ep_request_list = {
     .flags = API_EP_SYSTEM,
     .type = "io.sluice.wlm.v1.request_list_response",
     .run = run,
-    .doc = "The requests that wait: `id`, `account`, `cid`, `level`, `group` select, `offset`, "
-           "`limit` page.",
+    .doc = "The requests that wait: `id`, `account`, `cid`, `level`, `group`, `gate` select, "
+           "`offset`, `limit` page.",
 };

@@ -8,6 +8,65 @@
 
 struct gatekit gatekit;
 
+static void
+wake(void *arg, int64_t at)
+{
+    (void)arg;
+    int64_t was = atomic_load(&gatekit.woken);
+    while (at < was && !atomic_compare_exchange_weak(&gatekit.woken, &was, at)) {
+    }
+}
+
+struct gates_plane
+gatekit_plane(void)
+{
+    atomic_store(&gatekit.woken, INT64_MAX);
+    return (struct gates_plane){
+        .groups = gatekit.groups, .last_id = &gatekit.last_id, .wake = wake};
+}
+
+void
+gatekit_group(const char *json)
+{
+    struct group_conf c;
+    json_t *o = json == NULL ? NULL : json_loads(json, 0, NULL);
+    assert_int_equal(group_conf_init(&c, "w", gatekit.err, sizeof(gatekit.err)), ST_OK);
+    if (o != NULL && group_conf_parse(&c, o, gatekit.err, sizeof(gatekit.err)) != ST_OK) {
+        fail_msg("%s", gatekit.err);
+    }
+    assert_true(o != NULL || json == NULL);
+    json_decref(o);
+    assert_int_equal(groups_set(gatekit.groups, GROUP_FROM_CONFIG, &c, json == NULL ? 0 : 1),
+                     ST_OK);
+    (void)groups_drain(gatekit.groups, 1000);
+}
+
+struct group_counts
+gatekit_group_counts(void)
+{
+    struct group_info i;
+    assert_int_equal(groups_find(gatekit.groups, "w", &i), ST_OK);
+    const struct group_counts *n = &i.counts;
+    assert_int_equal(n->total_admitted, n->total_released + n->running);
+    assert_int_equal(n->total_queued, n->queue_wait_count + n->total_cancelled +
+                                          n->total_displaced + n->queued_current);
+    assert_int_equal(n->total_throttled,
+                     n->total_queued + n->total_queue_rejections - n->total_displaced);
+    return i.counts;
+}
+
+void
+gatekit_park(void)
+{
+    int64_t next;
+    do {
+        atomic_store(&gatekit.woken, INT64_MAX);
+        next = groups_tick(gatekit.groups);
+        while (groups_drain(gatekit.groups, 64)) {
+        }
+    } while (next <= gatekit.now.t);
+}
+
 struct gate_conf
 gatekit_conf(const char *name, const char *subject, int64_t limit)
 {
@@ -24,7 +83,7 @@ gatekit_look(void)
 {
     struct gate_info i;
     assert_true(gates_find(gatekit.gates, "g", &i));
-    uint64_t sum = i.counts.queued + i.counts.running;
+    uint64_t sum = i.counts.parked + i.counts.queued + i.counts.running;
     for (int e = 0; e < GATE_END_COUNT; e++) {
         sum += i.counts.ended[e];
     }
@@ -48,7 +107,9 @@ gatekit_set_up(void **state)
     struct gate_conf g = gatekit_conf("g", "svc.>", 2);
     gatekit.now.t = 1000 * CLOCK_S;
     fakehost_init(&gatekit.host);
-    assert_int_equal(gates_new(&gatekit.gates, &gatekit.host.host, &c, false), ST_OK);
+    assert_int_equal(groups_new(&gatekit.groups, &c), ST_OK);
+    struct gates_plane plane = gatekit_plane();
+    assert_int_equal(gates_new(&gatekit.gates, &gatekit.host.host, &c, &plane, false), ST_OK);
     assert_int_equal(gates_create(gatekit.gates, &g, gatekit.err), ST_OK);
     return 0;
 }
@@ -66,6 +127,12 @@ gatekit_tear_down(void **state)
         }
     }
     gates_free(gatekit.gates);
+    struct groups_totals t;
+    groups_totals(gatekit.groups, &t);
+    assert_int_equal(t.parked + t.running, 0);
+    assert_int_equal(t.swept_admitted + t.swept_cancelled, 0);
+    groups_close(gatekit.groups);
+    groups_free(gatekit.groups);
     fakehost_fini(&gatekit.host);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "api/gate.h"
 #include "api/gates.h"
+#include "api/group_admin.h"
 #include "tests/support/fakehost.h"
 
 #define RESPONDER 100u /* the first connection that requests are delivered to */
@@ -14,6 +15,9 @@ struct gatekit {
     struct fakehost host;
     struct clock_fake now;
     struct gates *gates;
+    struct groups *groups;
+    _Atomic uint64_t last_id;
+    _Atomic int64_t woken; /* the earliest time for which they were woken; INT64_MAX: not */
     char err[GATE_ERR_LEN];
 };
 extern struct gatekit gatekit;
@@ -21,6 +25,15 @@ extern struct gatekit gatekit;
 /* For cmocka: a gate "g" in front of svc.> of account A2, with two slots. */
 int gatekit_set_up(void **state);
 int gatekit_tear_down(void **state);
+
+/* What gates_new is given: the groups of the kit. */
+struct gates_plane gatekit_plane(void);
+/* One workload group "w", as JSON of GROUP.CREATE; NULL: none. */
+void gatekit_group(const char *json);
+/* Its counters; fails the test if they do not add up, or the backstop found something. */
+struct group_counts gatekit_group_counts(void);
+/* What the thread api-park does in a server. */
+void gatekit_park(void);
 
 /* The settings of a gate of account A2. */
 struct gate_conf gatekit_conf(const char *name, const char *subject, int64_t limit);

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server with a gate, and what speaks to it: services that answer when told to, requesters, an operator."""
 import collections
-import json
 import os
 import sys
 import threading
-import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from peer import Peer  # noqa: E402
-from server import Server  # noqa: E402
+import plane as common  # noqa: E402
+from plane import adds_up, expect  # noqa: E402
 
-TIMEOUT = float(os.environ.get("STEP_TIMEOUT", "20"))
-ENDINGS = ("answered", "refused", "evicted", "expired", "cancelled")
 CONF = """
 accounts {
   SYS { users: [ { user: admin, password: s } ] }
@@ -25,15 +21,6 @@ accounts {
 system_account: SYS
 """
 GATE = 'gates { g { account: APP, subject: "svc.>", limit: 2, request_queue_limit: 50 } }\n'
-
-
-class Skip(Exception):
-    """The test needs something that is not there."""
-
-
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(w) for w in what)[:600])
 
 
 class Service:
@@ -111,52 +98,27 @@ class Requester:
         return out
 
 
-class Rig:
+class Rig(common.Plane):
     """The server of one test and its connections."""
 
     def __init__(self, binary, directory, settings):
-        self.path = os.path.join(directory, "server.conf")
-        self.peers = []
-        self.write(settings)
-        self.server = Server(binary, directory, ["-c", self.path, "-m", "-1"], TIMEOUT)
-        self.server.wait_ready()
-        self.admin = self.peer("admin", "s").ready()
+        super().__init__(binary, directory, CONF + settings)
 
-    def write(self, settings):
-        with open(self.path, "w", encoding="ascii") as f:
-            f.write(CONF + settings)
+    def reload(self, settings, said="Reloaded server configuration"):
+        return super().reload(CONF + settings, said)
 
-    def peer(self, user="app", secret="app"):
-        p = Peer(self.server.address(), user, secret, TIMEOUT)
-        self.peers.append(p)
-        return p
-
-    def url(self, user="app"):
-        return "nats://%s:app@%s:%d" % ((user,) + self.server.address())
-
-    def ask(self, subject, body=None):
-        return json.loads(self.admin.ask(b"$WLM.API.GATE." + subject, json.dumps(body).encode() if body is not None else b""))
+    def gate(self, subject, body=None):
+        return self.ask(b"GATE." + subject, body)
 
     def counters(self, name=b"g"):
         """They add up, whenever they are looked at."""
-        answer = self.ask(b"INFO." + name)
-        c = answer["gate"]["counters"]
-        expect(c["received"] == sum(c[k] for k in ENDINGS) + c["queued"] + c["running"], c)
-        return c
+        return adds_up(self.gate(b"INFO." + name)["gate"]["counters"])
 
-    def until(self, **wanted):
-        for _ in range(int(TIMEOUT / 0.01)):
+    def wait(self, **wanted):
+        """Until the counters of the gate are so."""
+        for _ in range(int(common.TIMEOUT / 0.01)):
             c = self.counters()
             if all(c.get(k, c["reasons"].get(k)) == v for k, v in wanted.items()):
                 return
             threading.Event().wait(0.01)
         raise AssertionError("not in time: %s, but %s" % (wanted, c))
-
-    def http(self, path):
-        with urllib.request.urlopen("http://%s:%d%s" % (self.server.address("monitoring") + (path,)), timeout=TIMEOUT) as answer:
-            return answer.read().decode()
-
-    def close(self):
-        for p in self.peers:
-            p.sock.close()
-        return self.server.stop()

@@ -3,21 +3,19 @@
 """Gates in front of user services, over the real server: run.py --server BIN. Each test with one and with three I/O loops.
 
 Prints PASS name | FAIL name reason | SKIP name reason. After each test the counters of the gate add up."""
-import argparse
-import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import plane as common  # noqa: E402
 from peer import Peer  # noqa: E402
-from rig import GATE, TIMEOUT, Requester, Rig, Service, Skip, expect  # noqa: E402
-from server import find_binary  # noqa: E402
+from plane import TIMEOUT, Skip, expect  # noqa: E402
+from rig import GATE, Requester, Rig, Service  # noqa: E402
 
 
 def test_request_and_reply_pass_unchanged(rig):
@@ -35,7 +33,7 @@ def test_request_and_reply_pass_unchanged(rig):
         expect(service.take() == [b"y" * size], size)
         service.answer(b"z" * size)
         expect(client.read(1)[0][1] == b"z" * size, size)
-    rig.until(replied=5, running=0)
+    rig.wait(replied=5, running=0)
 
 
 def test_the_responder_never_holds_more_than_the_limit(rig):
@@ -49,7 +47,7 @@ def test_the_responder_never_holds_more_than_the_limit(rig):
     service.answer()
     service.answer()
     expect(sorted(n for n, _ in client.read(20)) == list(range(20)))
-    rig.until(replied=20, queued=0, running=0)
+    rig.wait(replied=20, queued=0, running=0)
 
 
 def test_several_messages_to_one_reply(rig):
@@ -66,19 +64,19 @@ def test_several_messages_to_one_reply(rig):
     got = client.read(9)
     for n in range(3):
         expect([p for k, p in got if k == n] == [b"1", b"2", b"3"], got)
-    rig.until(replied=3, running=0)
+    rig.wait(replied=3, running=0)
 
 
 def test_a_late_reply_still_arrives(rig):
     """reply_timeout gives the slot to the next one and takes nothing from the requester."""
-    expect("error" not in rig.ask(b"UPDATE.g", {"limit": 1, "reply_timeout": "100ms"}))
+    expect("error" not in rig.gate(b"UPDATE.g", {"limit": 1, "reply_timeout": "100ms"}))
     service, client = Service(rig), Requester(rig, "c")
     client.send(2)
     service.take(1)
     service.take(1)
     service.answer(b"late")
     expect(client.read(1) == [(0, b"late")])
-    rig.until(reply_timeout=2, running=0, queued=0)
+    rig.wait(reply_timeout=2, running=0, queued=0)
     service.answer(b"later")
     expect(client.read(1) == [(1, b"later")])
 
@@ -96,7 +94,7 @@ def test_a_responder_that_goes_frees_its_slots(rig):
         second.answer()
         second.answer()
     expect(sorted(n for n, _ in client.read(8)) == list(range(2, 10)))
-    rig.until(responder_gone=2, replied=8, running=0)
+    rig.wait(responder_gone=2, replied=8, running=0)
 
 
 def test_nobody_is_there(rig):
@@ -105,7 +103,7 @@ def test_nobody_is_there(rig):
     client.send(5, subject=b"svc.none")
     for n, payload in client.read(5):
         expect(payload == b"NATS/1.0 503\r\nNats-Subject: svc.none\r\n\r\n", payload)
-    rig.until(no_responders=5, running=0)
+    rig.wait(no_responders=5, running=0)
 
 
 def test_a_requester_with_its_inbox_only(rig):
@@ -124,7 +122,7 @@ def test_a_requester_with_its_inbox_only(rig):
 
 
 def test_a_queue_group_gets_each_request_once(rig):
-    rig.ask(b"UPDATE.g", {"limit": 100})
+    rig.gate(b"UPDATE.g", {"limit": 100})
     services = [Service(rig, queue=b"q") for _ in range(3)]
     plain = Service(rig)
     client = Requester(rig, "c")
@@ -155,7 +153,7 @@ def test_each_one_over_the_limit_is_told_once(rig):
     """A burst of 300 into 2 slots and 50 places: 248 are told, and the newest are served."""
     service, client = Service(rig), Requester(rig, "c")
     client.send(300)
-    rig.until(evicted=248, queued=50, running=2)
+    rig.wait(evicted=248, queued=50, running=2)
     refused = client.read(248)
     for n, payload in refused:
         expect(b"Nats-Service-Error: the queue is full: the request was not executed\r\n" in payload, payload)
@@ -169,7 +167,7 @@ def test_each_one_over_the_limit_is_told_once(rig):
     service.answer()
     service.answer()
     expect(sorted(n for n, _ in client.read(52)) == [0, 1] + list(range(250, 300)))
-    rig.until(replied=52, queued=0, running=0)
+    rig.wait(replied=52, queued=0, running=0)
 
 
 def test_a_deadline_that_passes_is_told(rig):
@@ -180,11 +178,11 @@ def test_a_deadline_that_passes_is_told(rig):
         expect(n >= 2 and b"Nats-Service-Error-Code: 408\r\n" in payload, n, payload)
     service.take(2)
     service.nothing()
-    rig.until(expired=3, running=2)
+    rig.wait(expired=3, running=2)
 
 
 def test_refusals_may_be_no_responders(rig):
-    rig.ask(b"UPDATE.g", {"refuse": "no_responders", "request_queue_limit": 1})
+    rig.gate(b"UPDATE.g", {"refuse": "no_responders", "request_queue_limit": 1})
     Service(rig)
     client = Requester(rig, "c")
     client.send(4)
@@ -201,11 +199,11 @@ def test_without_a_reply_subject_it_passes_by(rig):
 def test_who_leaves_takes_its_requests_along(rig):
     service, client, goes = Service(rig), Requester(rig, "c"), Requester(rig, "g")
     client.send(2)
-    rig.until(running=2)
+    rig.wait(running=2)
     goes.send(40)
-    rig.until(queued=40)
+    rig.wait(queued=40)
     goes.peer.sock.shutdown(2)
-    rig.until(disconnect=40, queued=0)
+    rig.wait(disconnect=40, queued=0)
     service.take(2)
     service.nothing()
 
@@ -213,32 +211,32 @@ def test_who_leaves_takes_its_requests_along(rig):
 def test_settings_change_while_requests_wait(rig):
     service, client = Service(rig), Requester(rig, "c")
     client.send(40)
-    rig.until(queued=38)
-    answer = rig.ask(b"UPDATE.g", {"limit": 10, "discipline": "lifo"})
+    rig.wait(queued=38)
+    answer = rig.gate(b"UPDATE.g", {"limit": 10, "discipline": "lifo"})
     expect(answer["gate"]["limit"] == 10 and answer["evicted"] == 0, answer)
     service.take(10)
     service.nothing()
-    answer = rig.ask(b"UPDATE.g", {"request_queue_limit": 5, "limit": 1})
+    answer = rig.gate(b"UPDATE.g", {"request_queue_limit": 5, "limit": 1})
     expect(answer["evicted"] == 25, answer)
     expect(all(b"503" in p for _, p in client.read(25)))
     for _ in range(10):
         service.answer()
     service.take(1)
     service.nothing()
-    rig.ask(b"UPDATE.g", {"limit": 2})
+    rig.gate(b"UPDATE.g", {"limit": 2})
     for _ in range(4):
         service.take(1)
         service.answer()
     service.answer()
     expect(len(client.read(15)) == 15)
-    rig.until(replied=15, evicted=25, queued=0, running=0)
+    rig.wait(replied=15, evicted=25, queued=0, running=0)
 
 
 def test_a_gate_that_is_deleted_lets_all_pass(rig):
     service, client = Service(rig), Requester(rig, "c")
     client.send(40)
-    rig.until(queued=38)
-    answer = rig.ask(b"DELETE.g")
+    rig.wait(queued=38)
+    answer = rig.gate(b"DELETE.g")
     expect(answer["success"] and answer["passed_on"] == 38, answer)
     service.take(40)
     client.send(40)
@@ -246,32 +244,30 @@ def test_a_gate_that_is_deleted_lets_all_pass(rig):
     for _ in range(80):
         service.answer()
     expect(sorted(n for n, _ in client.read(80)) == list(range(80)))
-    expect(rig.ask(b"INFO.g")["error"]["code"] == 404)
+    expect(rig.gate(b"INFO.g")["error"]["code"] == 404)
 
 
 def test_a_gate_made_at_run_time(rig):
     service, client = Service(rig, subject=b"orders.*"), Requester(rig, "c")
     client.send(3, subject=b"orders.new")
     service.take(3)
-    answer = rig.ask(b"CREATE.orders", {"account": "APP", "subject": "orders.*", "limit": 1})
+    answer = rig.gate(b"CREATE.orders", {"account": "APP", "subject": "orders.*", "limit": 1})
     expect(answer["gate"]["origin"] == "api", answer)
     client.send(3, subject=b"orders.new")
     service.take(1)
     service.nothing()
-    expect(rig.ask(b"NAMES")["names"] == ["g", "orders"])
-    expect([g["name"] for g in rig.ask(b"LIST")["gates"]] == ["g", "orders"])
+    expect(rig.gate(b"NAMES")["names"] == ["g", "orders"])
+    expect([g["name"] for g in rig.gate(b"LIST")["gates"]] == ["g", "orders"])
 
 
 def test_a_reload_changes_gates(rig):
     service, client = Service(rig), Requester(rig, "c")
     client.send(10)
     service.take(2)
-    rig.write(GATE.replace("limit: 2,", "limit: 4,"))
-    rig.server.signal("HUP")
+    rig.reload(GATE.replace("limit: 2,", "limit: 4,"))
     service.take(2)
     service.nothing()
-    rig.write("")
-    rig.server.signal("HUP")
+    rig.reload("")
     service.take(6)
     for _ in range(10):
         service.answer()
@@ -280,7 +276,7 @@ def test_a_reload_changes_gates(rig):
 
 def test_wrong_requests_are_told_which_field(rig):
     """And change nothing."""
-    before = rig.ask(b"LIST")
+    before = rig.gate(b"LIST")
     good = {"account": "APP", "subject": "x", "limit": 1}
     for change, name in (({"limit": 0}, "limit"), ({"limit": -1}, "limit"), ({"limit": "many"}, "limit"), ({"subject": "a..b"}, "subject"),
                          ({"subject": "svc.x"}, "subject"), ({"subject": "$JS.API.>"}, "subject"), ({"subject": "$SYS.REQ.>"}, "subject"),
@@ -288,17 +284,17 @@ def test_wrong_requests_are_told_which_field(rig):
                          ({"subject": "$WLM.API.>"}, "subject"), ({"discipline": "random"}, "discipline"), ({"request_deadline": "soon"}, "request_deadline"),
                          ({"reply_timeout": "-1s"}, "reply_timeout"), ({"refuse": "maybe"}, "refuse"), ({"request_queue_limit": 0}, "request_queue_limit"),
                          ({"account": "NONE"}, "account"), ({"group": "x"}, "group"), ({"nope": 1}, "nope"), ({"queue": {}}, "queue")):
-        answer = rig.ask(b"CREATE.new", dict(good, **change))
+        answer = rig.gate(b"CREATE.new", dict(good, **change))
         expect(answer["error"]["code"] == 400 and name in answer["error"]["description"], change, answer)
     for missing in ("subject", "limit"):
-        answer = rig.ask(b"CREATE.new", {k: v for k, v in good.items() if k != missing})
+        answer = rig.gate(b"CREATE.new", {k: v for k, v in good.items() if k != missing})
         expect(answer["error"]["description"] == missing + ": missing", answer)
-    expect("name" in rig.ask(b"CREATE.g", good)["error"]["description"])
-    expect("subject" in rig.ask(b"UPDATE.g", {"subject": "other"})["error"]["description"])
-    expect("limit" in rig.ask(b"UPDATE.g", {"limit": 0})["error"]["description"])
+    expect("name" in rig.gate(b"CREATE.g", good)["error"]["description"])
+    expect("subject" in rig.gate(b"UPDATE.g", {"subject": "other"})["error"]["description"])
+    expect("limit" in rig.gate(b"UPDATE.g", {"limit": 0})["error"]["description"])
     for what in (b"INFO.nope", b"DELETE.nope", b"UPDATE.nope"):
-        expect(rig.ask(what)["error"]["code"] == 404, what)
-    expect(rig.ask(b"LIST")["gates"] == before["gates"])
+        expect(rig.gate(what)["error"]["code"] == 404, what)
+    expect(rig.gate(b"LIST")["gates"] == before["gates"])
 
 
 def test_only_the_system_account_may_look(rig):
@@ -312,16 +308,16 @@ def test_only_the_system_account_may_look(rig):
 def test_the_monitor_shows_gates(rig):
     service, client = Service(rig), Requester(rig, "c")
     client.send(5)
-    rig.until(queued=3)
-    gate = json.loads(rig.http("/apiz"))["gates"][0]
+    rig.wait(queued=3)
+    gate = rig.http("/apiz")["gates"][0]
     expect(gate["name"] == "g" and gate["now"]["waiting"] == 3 and gate["now"]["running"] == 2, gate)
-    metrics = rig.http("/metrics")
+    metrics = rig.text("/metrics")
     for line in ('sluice_gate_received_total{gate="g"} 5', 'sluice_gate_queued{gate="g"} 3', 'sluice_gate_running{gate="g"} 2',
                  'sluice_gate_ended_total{gate="g",outcome="answered"} 0'):
         expect(line in metrics, line)
-    subs = json.loads(rig.http("/subsz"))["num_subscriptions"]
-    rig.ask(b"DELETE.g")
-    expect(json.loads(rig.http("/subsz"))["num_subscriptions"] == subs, "a gate is counted as a subscription")
+    subs = rig.http("/subsz")["num_subscriptions"]
+    rig.gate(b"DELETE.g")
+    expect(rig.http("/subsz")["num_subscriptions"] == subs, "a gate is counted as a subscription")
     service.take(5)
 
 
@@ -329,7 +325,7 @@ def test_waiting_requests_are_told_when_the_server_stops(rig):
     Service(rig)
     client = Requester(rig, "c")
     client.send(40)
-    rig.until(queued=38)
+    rig.wait(queued=38)
     rig.server.signal("TERM")
     got = client.read(38)
     expect(all(b"Nats-Service-Error-Code: 503" in p and b"shutting down" in p for _, p in got), got[:1])
@@ -357,7 +353,7 @@ def test_the_command_line_tools_notice_nothing(rig):
     finally:
         service.terminate()
         service.wait()
-    rig.until(running=0, queued=0)
+    rig.wait(running=0, queued=0)
 
 
 def test_load_from_many_with_changes_and_departures(rig):
@@ -396,55 +392,21 @@ def test_load_from_many_with_changes_and_departures(rig):
         goes = Requester(rig, "g%d" % i)
         goes.send(20)
         goes.peer.sock.close()
-        rig.ask(b"UPDATE.g", {"limit": 1 + i % 7, "request_queue_limit": 20 + i % 50, "discipline": ("fifo", "lifo", "adaptive")[i % 3],
+        rig.gate(b"UPDATE.g", {"limit": 1 + i % 7, "request_queue_limit": 20 + i % 50, "discipline": ("fifo", "lifo", "adaptive")[i % 3],
                               "reply_timeout": ("0s", "50ms")[i % 2]})
         rig.counters()
         i += 1
-    rig.ask(b"UPDATE.g", {"limit": 8, "reply_timeout": "50ms", "request_deadline": "1s"})
-    rig.until(queued=0, running=0)
+    rig.gate(b"UPDATE.g", {"limit": 8, "reply_timeout": "50ms", "request_deadline": "1s"})
+    rig.wait(queued=0, running=0)
     stop.set()
     for t in threads:
         t.join()
-    rig.until(queued=0, running=0)
+    rig.wait(queued=0, running=0)
 
 
-def run_one(binary, name, test, threads):
-    os.environ["IO_THREADS"] = str(threads)
-    shown = "gates/%s/%d" % (name, threads)
-    with tempfile.TemporaryDirectory(prefix="gates-") as directory:
-        rig, why = None, None
-        try:
-            rig = Rig(binary, directory, GATE)
-            test(rig)
-        except Skip as e:
-            print("SKIP %s %s" % (shown, e), flush=True)
-        except (AssertionError, RuntimeError, OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError) as e:
-            why = "%s: %s" % (type(e).__name__, e)
-        end = rig.close() if rig else None
-        why = "; ".join(filter(None, [why, end]))
-        print("FAIL %s %s" % (shown, why.replace("\n", " ")) if why else "PASS " + shown, flush=True)
-        if why and rig:
-            print("\n".join("    log: " + line for line in rig.server.log[-6:]))
-    return bool(why)
-
-
-def main():
-    parser = argparse.ArgumentParser(description="gates in front of user services")
-    parser.add_argument("--server", default="build/release/sluice")
-    parser.add_argument("names", nargs="*", help="only tests whose name has one of these")
-    args = parser.parse_args()
-    binary = find_binary(args.server)
-    if binary is None:
-        sys.exit("no such server: %s" % args.server)
-    failed = 0
-    for key, test in list(globals().items()):
-        name = key[5:]
-        if not key.startswith("test_") or (args.names and not any(n in name for n in args.names)):
-            continue
-        for threads in (1, 3):
-            failed += run_one(binary, name, test, threads)
-    sys.exit(1 if failed else 0)
+def start(binary, directory, _name):
+    return Rig(binary, directory, GATE)
 
 
 if __name__ == "__main__":
-    main()
+    common.main("gates", "gates in front of user services", globals(), start, "build/release/sluice", threads=(1, 3))

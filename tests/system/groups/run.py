@@ -3,18 +3,14 @@
 """Workload groups over real connections: run.py --server BIN, a build with the endpoint of a set cost ($SYS.REQ.TEST.SLEEP).
 
 Prints PASS name | FAIL name reason."""
-import argparse
 import json
 import os
 import sys
-import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(os.path.dirname(HERE), "overload"), os.path.dirname(HERE)]
-from peer import Peer  # noqa: E402
-from run import ENDINGS, TIMEOUT, Load, expect  # noqa: E402
-from server import Server, find_binary  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import plane as common  # noqa: E402
+from plane import SLEEP, Load, expect  # noqa: E402
 
 CONF = """
 accounts {
@@ -24,10 +20,9 @@ accounts {
 }
 system_account: SYS
 api { workers: 8, request_deadline: "10s" }
-store_dir: "%s/store"
+store_dir: "${dir}/store"
 workload_groups { %s }
 """
-SLEEP = b"$SYS.REQ.TEST.SLEEP"
 CHECKOUT = """
   checkout {
     match { account: APP, user: "checkout-*", subject: "$SYS.REQ.TEST.>" }
@@ -36,62 +31,21 @@ CHECKOUT = """
   }"""
 
 
-class Plane:
-    """A server with these groups, and its connections."""
+class Plane(common.Plane):
+    """With workload groups."""
 
-    def __init__(self, binary, directory, groups):
-        self.binary, self.directory, self.peers, self.server = binary, directory, [], None
-        self.write(groups)
-        self.start()
-
-    def write(self, groups):
-        with open(os.path.join(self.directory, "server.conf"), "w", encoding="ascii") as f:
-            f.write(CONF % (self.directory, groups))
-
-    def start(self):
-        path = os.path.join(self.directory, "server.conf")
-        self.server = Server(self.binary, self.directory, ["-c", path, "-m", "-1"], TIMEOUT)
-        self.server.wait_ready()
-        self.admin = self.peer("admin", "s").ready()
-
-    def restart(self):
-        expect(self.close() is None)
-        self.peers = []
-        self.start()
-
-    def peer(self, user="checkout-1", secret="app"):
-        p = Peer(self.server.address(), user, secret, TIMEOUT)
-        self.peers.append(p)
-        return p
-
-    def ask(self, subject, body=None):
-        return json.loads(self.admin.ask(b"$WLM.API." + subject, json.dumps(body).encode() if body is not None else b""))
+    user = "checkout-1"
 
     def stats(self, name=b"checkout"):
         return self.ask(b"STATS." + name)["group"]["stats"]
 
-    def until(self, condition, what):
-        deadline = time.monotonic() + TIMEOUT
-        while not condition():
-            expect(time.monotonic() < deadline, "not in time: " + what)
-
-    def reload(self, groups):
-        self.write(groups)
-        self.server.signal("HUP")
-        self.server.wait_log("Reloaded server configuration")
+    def reload(self, groups, said="Reloaded server configuration"):
+        return super().reload(CONF % groups, said)
 
     def check(self):
         """The counters add up, and the backstop found nothing."""
-        c = self.ask(b"QUEUE.INFO")["counters"]
-        for counts in [c] + list(c["levels"].values()):
-            expect(counts["received"] == sum(counts[k] for k in ENDINGS) + counts["parked"] + counts["queued"] + counts["running"], counts)
-        totals = self.ask(b"STATS")["totals"]
-        expect(totals["swept_cancelled"] == 0 and totals["swept_admitted"] == 0, totals)
-
-    def close(self):
-        for p in self.peers:
-            p.sock.close()
-        return self.server.stop()
+        self.books()
+        self.swept_nothing()
 
 
 def test_burst_runs_in_order_and_nothing_is_lost(plane):
@@ -194,48 +148,18 @@ def test_only_who_is_permitted_administers(plane):
 
 
 def test_the_monitor_shows_the_groups(plane):
-    import urllib.request
     load = Load(plane.peer(), "l")
     load.send(20, 1000)
     load.wait_all()
-    base = "http://%s:%d" % plane.server.address("monitoring")
-    with urllib.request.urlopen(base + "/wlmz", timeout=TIMEOUT) as answer:
-        z = json.loads(answer.read())
+    z = plane.http("/wlmz")
     expect(z["groups"][0]["stats"]["total_admitted"] == 20 and z["totals"]["groups"] == 1, z)
-    with urllib.request.urlopen(base + "/metrics", timeout=TIMEOUT) as answer:
-        expect('sluice_api_group_admitted_total{group="checkout"} 20' in answer.read().decode())
-    with urllib.request.urlopen(base + "/apiz", timeout=TIMEOUT) as answer:
-        expect(json.loads(answer.read())["workload_groups"]["groups"] == 1)
+    expect('sluice_api_group_admitted_total{group="checkout"} 20' in plane.text("/metrics"))
+    expect(plane.http("/apiz")["workload_groups"]["groups"] == 1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="workload groups over real connections")
-    parser.add_argument("--server", default="build/release/sluice-testing")
-    parser.add_argument("names", nargs="*", help="only tests whose name has one of these")
-    args = parser.parse_args()
-    binary = find_binary(args.server)
-    if binary is None:
-        sys.exit("no such server: %s" % args.server)
-    failed = 0
-    for key, test in list(globals().items()):
-        name = key[5:]
-        if not key.startswith("test_") or (args.names and not any(n in name for n in args.names)):
-            continue
-        with tempfile.TemporaryDirectory(prefix="groups-") as directory:
-            plane, why = None, None
-            try:
-                plane = Plane(binary, directory, CHECKOUT % (2, 1000))
-                test(plane)
-            except (AssertionError, RuntimeError, OSError, ValueError, KeyError, IndexError) as e:
-                why = "%s: %s" % (type(e).__name__, e)
-            end = plane.close() if plane else None
-            why = "; ".join(filter(None, [why, end]))
-            print("FAIL groups/%s %s" % (name, why.replace("\n", " ")) if why else "PASS groups/" + name, flush=True)
-            if why and plane:
-                print("\n".join("    log: " + line for line in plane.server.log[-6:]))
-            failed += bool(why)
-    sys.exit(1 if failed else 0)
+def start(binary, directory, _name):
+    return Plane(binary, directory, CONF % (CHECKOUT % (2, 1000)))
 
 
 if __name__ == "__main__":
-    main()
+    common.main("groups", "workload groups over real connections", globals(), start, "build/release/sluice-testing")

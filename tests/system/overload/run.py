@@ -4,24 +4,18 @@
 
 Prints PASS name | FAIL name reason. What every test asks: each request is told about exactly once, and the counters
 of the server say what the clients saw."""
-import argparse
 import collections
-import json
 import os
 import sys
-import tempfile
 import threading
 import time
-import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from client import Diagnosis  # noqa: E402
-from peer import Peer  # noqa: E402
-from server import Server, find_binary  # noqa: E402
+import plane as common  # noqa: E402
+from plane import expect  # noqa: E402
 
-TIMEOUT = float(os.environ.get("STEP_TIMEOUT", "20"))
 # One of the three workers is kept from a level below the operators': two run at once.
-ENDINGS = ("answered", "refused", "evicted", "expired", "cancelled")
 CONF = """
 accounts {
   SYS { users: [ { user: admin, password: s } ] }
@@ -33,118 +27,13 @@ api { workers: 3, %s }
 """
 
 
-def expect(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(w) for w in what)[:600])
-
-
-class Load(threading.Thread):
-    """One connection with requests in flight: reads what comes back and counts it by its kind."""
-
-    def __init__(self, peer, name):
-        super().__init__(daemon=True)
-        self.peer, self.tag = peer, name.encode()
-        self.sent = 0
-        self.kinds = collections.Counter()
-        self.answers = collections.Counter()
-        self.wait = threading.Condition()
-        self.served = set()
-        peer.ready()
-        peer.send(b"SUB _INBOX.%s.* 1\r\n" % self.tag)
-        peer.fence()
-        self.start()
-
-    def run(self):
-        try:
-            while True:
-                subject, payload = self.peer.message()
-                number = int(subject.rsplit(b".", 1)[1])
-                kind = "ok"
-                if b'"error"' in payload:
-                    kind = json.loads(payload[payload.index(b"{"):])["error"]["code"]
-                with self.wait:
-                    self.kinds[kind] += 1
-                    self.answers[number] += 1
-                    if kind == "ok":
-                        self.served.add(number)
-                    self.wait.notify_all()
-        except OSError:
-            pass
-
-    def send(self, count, us, header=b""):
-        """Requests of so many microseconds each, in one write."""
-        body = b'{"us":%d}' % us
-        lines = []
-        for i in range(self.sent, self.sent + count):
-            if header:
-                block = b"NATS/1.0\r\n" + header + b"\r\n\r\n"
-                lines.append(b"HPUB $SYS.REQ.TEST.SLEEP _INBOX.%s.%d %d %d\r\n%s%s\r\n" % (
-                    self.tag, i, len(block), len(block) + len(body), block, body))
-            else:
-                lines.append(b"PUB $SYS.REQ.TEST.SLEEP _INBOX.%s.%d %d\r\n%s\r\n" % (self.tag, i, len(body), body))
-        self.sent += count
-        self.peer.send(b"".join(lines))
-
-    def wait_all(self):
-        """Returns when each request has been told about, and once only."""
-        deadline = time.monotonic() + TIMEOUT
-        with self.wait:
-            while sum(self.kinds.values()) < self.sent and time.monotonic() < deadline:
-                self.wait.wait(0.5)
-            expect(sum(self.kinds.values()) == self.sent, "told about %d of %d: %s" % (
-                sum(self.kinds.values()), self.sent, dict(self.kinds)))
-            expect(max(self.answers.values()) == 1, "told twice")
-
-
-class Plane:
-    """The server of one test and its connections."""
-
-    def __init__(self, binary, directory, settings):
-        path = os.path.join(directory, "server.conf")
-        with open(path, "w", encoding="ascii") as f:
-            f.write(CONF % settings)
-        self.server = Server(binary, directory, ["-c", path, "-m", "-1"], TIMEOUT)
-        self.server.wait_ready()
-        self.peers = []
-        self.admin = self.peer("admin", "s").ready()
-
-    def peer(self, user="app", secret="app"):
-        p = Peer(self.server.address(), user, secret, TIMEOUT)
-        self.peers.append(p)
-        return p
-
-    def load(self, name, user="app"):
-        return Load(self.peer(user), name)
-
-    def ask(self, subject, body=None):
-        answer = json.loads(self.admin.ask(b"$WLM.API." + subject, json.dumps(body).encode() if body is not None else b""))
-        return answer
-
+class Plane(common.Plane):
     def info(self):
         return self.ask(b"QUEUE.INFO")
 
-    def http(self, path):
-        with urllib.request.urlopen("http://%s:%d%s" % (self.server.address("monitoring") + (path,)), timeout=TIMEOUT) as answer:
-            return json.loads(answer.read())
-
     def normal(self):
         """The counters of the level of our requests, which always add up."""
-        c = self.info()["counters"]
-        for counts in [c] + list(c["levels"].values()):
-            expect(counts["received"] == sum(counts[k] for k in ENDINGS) + counts["queued"] + counts["running"], counts)
-        return c["levels"]["normal"]
-
-    def until(self, condition, what):
-        for _ in range(int(TIMEOUT / 0.02)):
-            if condition():
-                return
-            threading.Event().wait(0.02)
-        raise AssertionError("not in time: " + what)
-
-    def close(self):
-        for p in self.peers:
-            p.sock.close()
-        return self.server.stop()
+        return self.books()["levels"]["normal"]
 
 
 def check_books(plane, loads):
@@ -369,34 +258,9 @@ SETTINGS = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description="the API plane under overload")
-    parser.add_argument("--server", default="build/release/sluice-testing")
-    parser.add_argument("names", nargs="*", help="only tests whose name has one of these")
-    args = parser.parse_args()
-    binary = find_binary(args.server)
-    if binary is None:
-        sys.exit("no such server: %s" % args.server)
-    failed = 0
-    for key, test in list(globals().items()):
-        name = key[5:]
-        if not key.startswith("test_") or (args.names and not any(n in name for n in args.names)):
-            continue
-        with tempfile.TemporaryDirectory(prefix="overload-") as directory:
-            plane, why = None, None
-            try:
-                plane = Plane(binary, directory, SETTINGS.get(name, "request_deadline: 10s"))
-                test(plane)
-            except (AssertionError, RuntimeError, OSError, ValueError, KeyError, IndexError) as e:
-                why = "%s: %s" % (type(e).__name__, e)
-            end = plane.close() if plane else None
-            why = "; ".join(filter(None, [why, end]))
-            print("FAIL overload/%s %s" % (name, why.replace("\n", " ")) if why else "PASS overload/" + name, flush=True)
-            if why and plane:
-                print("\n".join("    log: " + line for line in plane.server.log[-6:]))
-            failed += bool(why)
-    sys.exit(1 if failed else 0)
+def start(binary, directory, name):
+    return Plane(binary, directory, CONF % SETTINGS.get(name, "request_deadline: 10s"))
 
 
 if __name__ == "__main__":
-    main()
+    common.main("overload", "the API plane under overload", globals(), start, "build/release/sluice-testing")

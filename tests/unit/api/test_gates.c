@@ -148,11 +148,12 @@ test_gates_survive_want_of_memory(void **state)
     (void)state;
     struct clock clk = clock_fake_of(&gatekit.now);
     struct gate_conf c = gatekit_conf("g", "svc.>", 1);
+    struct gates_plane plane = gatekit_plane();
     for (long n = 0;; n++) {
         struct gates *gs = NULL;
         long live = mem_live();
         mem_fail_at(n);
-        enum status st = gates_new(&gs, &gatekit.host.host, &clk, false);
+        enum status st = gates_new(&gs, &gatekit.host.host, &clk, &plane, false);
         if (st == ST_OK) {
             st = gates_create(gs, &c, gatekit.err);
         }

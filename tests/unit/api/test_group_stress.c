@@ -315,11 +315,11 @@ look(void *arg)
         json_t *z = api_wlmz(api);
         assert_non_null(z);
         json_decref(z);
-        struct apiq_match all = {0};
+        struct group_pick pick = {.match = {.flow = 4}};
         struct group_parked_info v[10];
         size_t max = 10;
-        (void)groups_list(api->groups, &all, NULL, 0, v, &max);
-        (void)groups_cancel_match(api->groups, &(struct apiq_match){.flow = 4}, NULL);
+        (void)groups_list(api->groups, &(struct group_pick){.gate = NULL}, 0, v, &max);
+        (void)groups_cancel_match(api->groups, &pick);
         rest(10);
     }
     return NULL;

@@ -9,6 +9,7 @@
 
 #include "api/gate.h"
 #include "api/gates.h"
+#include "api/group.h"
 #include "server/base/mem.h"
 #include "server/base/subject.h"
 #include "server/route/sub.h"
@@ -111,11 +112,14 @@ test_sublist_a_gate_is_found_but_is_no_receiver(void **state)
     struct match m = {0};
     struct sublist_counts counts;
     struct gates *gates = NULL;
+    _Atomic uint64_t last_id = 0;
     struct fakehost host;
     struct gate_conf conf;
     char err[GATE_ERR_LEN];
+    struct gates_plane plane = {.last_id = &last_id};
     fakehost_init(&host);
-    assert_int_equal(gates_new(&gates, &host.host, &clk, false), ST_OK);
+    assert_int_equal(groups_new(&plane.groups, &clk), ST_OK);
+    assert_int_equal(gates_new(&gates, &host.host, &clk, &plane, false), ST_OK);
     assert_int_equal(gate_conf_init(&conf, "g", err, sizeof err), ST_OK);
     snprintf(conf.account, sizeof conf.account, "A2");
     snprintf(conf.subject, sizeof conf.subject, "svc.*");
@@ -145,6 +149,7 @@ test_sublist_a_gate_is_found_but_is_no_receiver(void **state)
     match_fini(&m);
     sublist_free(l);
     gates_free(gates);
+    groups_free(plane.groups);
     fakehost_fini(&host);
 }
 
