@@ -53,9 +53,14 @@ bool consumer_is_memory(const struct consumer *c);
 /* ---- for the stream: its lock is held ---- */
 /* Messages up to mlog_committed are there to be delivered. */
 void consumers_on_commit(struct stream *s);
-/* One message went (mlog_opts.on_remove); all below mlog_first_seq went (purge). */
-void consumers_on_remove(struct stream *s, uint64_t seq, uint32_t size);
-void consumers_on_purge(struct stream *s);
+/* One message went (mlog_opts.on_remove). */
+void consumers_on_remove(struct stream *s, uint64_t seq, const char *subject);
+/* All below seq are about to go at once, without consumers_on_remove. */
+void consumers_before_drop(struct stream *s, uint64_t seq);
+/* They did not go after all. */
+void consumers_recount(struct stream *s);
+/* All below mlog_first_seq went; filter not NULL: a purge of that subject, one by one. */
+void consumers_on_purge(struct stream *s, const char *filter);
 /* The stream was updated; it is being deleted (all end, their readers are told). */
 void consumers_on_update(struct stream *s);
 void consumers_on_delete(struct stream *s);

@@ -129,7 +129,6 @@ pick_next(struct consumer *c, struct pick *p)
             report_failure(c, c->next, st);
             return PICK_FAILED;
         }
-        c->recount = true;
         step(c);
     }
     return PICK_NONE;

@@ -155,6 +155,10 @@ enum status consumer_resume(struct consumer *c) MUST_CHECK;
 enum status consumer_select_start(struct consumer *c) MUST_CHECK;
 
 /* ---- consumer_count.c ---- */
+/* True: that message is one of those that num_pending counts. */
+bool consumer_counts(const struct consumer *c, uint64_t seq, const char *subject, size_t len);
+/* All below seq, which are still there, will not be counted any more. */
+void consumer_count_drop(struct consumer *c, uint64_t seq);
 /* How many messages are still to be delivered for the first time, of those committed. */
 uint64_t consumer_num_pending(struct consumer *c);
 void consumer_recount(struct consumer *c);
@@ -228,5 +232,7 @@ void interest_check(struct consumer *c);
 void retention_done(struct consumer *c, uint64_t seq);
 /* Removes what nobody needs, from that sequence on. */
 void retention_sweep(struct stream *s, uint64_t from);
+/* Somebody who takes from the stream is done with what the filter takes of [from, to). */
+void retention_release(struct stream *s, struct mfilter *filter, uint64_t from, uint64_t to);
 
 #endif

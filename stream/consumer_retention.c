@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interest and work-queue retention: a message goes when no consumer needs it any more. */
+/* Interest and work-queue retention: a message goes when no consumer needs it any more, nor a
+ * stream that takes from this one. */
 #include <string.h>
 
 #include "stream/consumer_priv.h"
+#include "stream/stream_inner.h"
+#include "stream/stream_links.h"
 
 static bool
 needs(const struct consumer *c, uint64_t seq, const char *subject, size_t len)
@@ -31,7 +34,7 @@ is_needed(struct stream *s, uint64_t seq, const char *subject)
             return true;
         }
     }
-    return false;
+    return stream_links_need(s, seq, subject, len);
 }
 
 void
@@ -51,9 +54,9 @@ retention_done(struct consumer *c, uint64_t seq)
 void
 retention_sweep(struct stream *s, uint64_t from)
 {
-    if (s->consumers.n == 0) {
+    if (s->consumers.n == 0 && stream_links_count(s) == 0) {
         uint64_t n;
-        (void)!mlog_purge_to(s->log, mlog_committed(s->log) + 1, &n);
+        (void)!stream_drop_before(s, mlog_committed(s->log) + 1, &n);
         return;
     }
     uint64_t last = mlog_committed(s->log);
@@ -65,6 +68,23 @@ retention_sweep(struct stream *s, uint64_t from)
         if (mlog_peek(s->log, seq, &subject, &size, &flags) && !is_needed(s, seq, subject)) {
             (void)!mlog_remove(s->log, seq);
         }
+    }
+}
+
+void
+retention_release(struct stream *s, struct mfilter *filter, uint64_t from, uint64_t to)
+{
+    const char *subject;
+    uint32_t size;
+    unsigned flags;
+    uint64_t seq = from;
+    while (s->cfg->retention != RETENTION_LIMITS && (seq = mlog_next(s->log, filter, seq)) != 0 &&
+           seq < to) {
+        if (mlog_peek(s->log, seq, &subject, &size, &flags) && !is_needed(s, seq, subject) &&
+            stream_remove(s, seq) != ST_OK) {
+            return;
+        }
+        seq++;
     }
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a stream tells its consumers. */
+#include <string.h>
+
 #include "server/base/mem.h"
+#include "server/base/subject.h"
 #include "stream/consumer_priv.h"
 #include "stream/js_advisory.h"
 
@@ -20,24 +23,39 @@ consumers_on_commit(struct stream *s)
 }
 
 void
-consumers_on_remove(struct stream *s, uint64_t seq, uint32_t size)
+consumers_on_remove(struct stream *s, uint64_t seq, const char *subject)
 {
-    (void)size;
     struct list_node *it, *tmp;
+    size_t len = strlen(subject);
     LIST_FOREACH_SAFE(it, tmp, &s->consumer_order)
     {
         struct consumer *c = OF(it);
         struct unacked *u = unacked_find(&c->unacked, seq);
         if (u != NULL) {
             consumer_lost(c, u, "Unacknowledged message was deleted");
-        } else if (seq >= c->next && seq <= c->counted) {
-            /* Whether it was counted is only clear where all are. */
-            if (c->filter == NULL && c->skip == NULL && !c->recount) {
-                c->num_pending--;
-            } else {
-                c->recount = true;
-            }
+        } else if (consumer_counts(c, seq, subject, len)) {
+            c->num_pending--;
         }
+    }
+}
+
+void
+consumers_before_drop(struct stream *s, uint64_t seq)
+{
+    struct list_node *it, *tmp;
+    LIST_FOREACH_SAFE(it, tmp, &s->consumer_order)
+    {
+        consumer_count_drop(OF(it), seq);
+    }
+}
+
+void
+consumers_recount(struct stream *s)
+{
+    struct list_node *it, *tmp;
+    LIST_FOREACH_SAFE(it, tmp, &s->consumer_order)
+    {
+        OF(it)->recount = true;
     }
 }
 
@@ -88,19 +106,40 @@ purged(struct consumer *c, uint64_t first)
     } else if (c->floor + 1 < first) {
         consumer_move_floor(c, first - 1, c->floor_dseq + 1);
     }
-    consumer_recount(c);
     consumer_touch(c);
     consumer_arm(c, consumer_now(c));
 }
 
-void
-consumers_on_purge(struct stream *s)
+/* True: the consumer is to take notice of a purge of that subject. *first, the first of the
+ * stream, is moved to the first that may be left for a consumer of nothing else. */
+static bool
+concerns(struct consumer *c, const char *filter, uint64_t *first)
 {
-    uint64_t first = mlog_first_seq(s->log);
+    const char *const *v;
+    size_t n = consumer_filters(c->cfg, &v), inside = 0;
+    bool wider = n == 0;
+    for (size_t i = 0; i < n; i++) {
+        inside += subject_is_inside(v[i], strlen(v[i]), filter, strlen(filter));
+        wider |= subject_is_inside(filter, strlen(filter), v[i], strlen(v[i]));
+    }
+    if (n > 0 && inside == n) {
+        uint64_t seq = mlog_next(c->stream->log, c->filter, *first);
+        *first = seq != 0 ? seq : mlog_last_seq(c->stream->log) + 1;
+    }
+    return wider || inside > 0;
+}
+
+void
+consumers_on_purge(struct stream *s, const char *filter)
+{
     struct list_node *it, *tmp;
     LIST_FOREACH_SAFE(it, tmp, &s->consumer_order)
     {
-        purged(OF(it), first);
+        struct consumer *c = OF(it);
+        uint64_t first = mlog_first_seq(s->log);
+        if (filter == NULL || concerns(c, filter, &first)) {
+            purged(c, first);
+        }
     }
 }
 

@@ -408,6 +408,8 @@ js_start(struct js *js, char **err)
     js->checkpoint.fn = on_checkpoint;
     (void)js_timer_set(js->timers, &js->checkpoint, js_now(js) + CHECKPOINT_NS);
     if (st == ST_OK && !js->opts.no_threads) {
+        /* Who takes from another stream is known there before anybody acknowledges. */
+        (void)js_timers_run(js->timers);
         st = js_timers_start(js->timers);
     }
     return st;

@@ -238,8 +238,8 @@ drop_entry(struct mlog *l, uint64_t off, const struct mentry *at)
 {
     struct mentry e = *at;
     uint64_t bytes = mlog_entry_bytes(l, &e);
+    struct msubject *subject = l->subjects[e.subject];
     mindex_clear(l, off);
-    msubject_remove(l, l->subjects[e.subject], off);
     l->msgs--;
     l->bytes -= bytes;
     if (l->msgs == 0) {
@@ -251,8 +251,9 @@ drop_entry(struct mlog *l, uint64_t off, const struct mentry *at)
         mindex_cut(l, l->first);
     }
     if (l->opts.on_remove != NULL) {
-        l->opts.on_remove(l->opts.ctx, off + l->base, (uint32_t)bytes);
+        l->opts.on_remove(l->opts.ctx, off + l->base, subject->text, (uint32_t)bytes);
     }
+    msubject_remove(l, subject, off);
 }
 
 static void

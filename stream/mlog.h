@@ -27,9 +27,10 @@ struct mlog_opts {
     bool memory;         /* sizes are counted as for a memory stream */
     uint64_t first_seq;  /* of a new one: 1 or what the configuration says */
     /* A message is no longer in the log: removed, or failed to be written. Under the stream's lock,
-     * after the fact; not called for mlog_purge_to and mlog_reset. NULL: nobody asks. */
-    void (*on_remove)(void *ctx, uint64_t seq, uint32_t size); /* size: as mlog_size */
-    void *ctx;                                                 /* borrowed: outlives the log */
+     * when all but the subject's own numbers has changed; not called for mlog_purge_to and
+     * mlog_reset. NULL: nobody asks. */
+    void (*on_remove)(void *ctx, uint64_t seq, const char *subject, uint32_t size);
+    void *ctx; /* borrowed: outlives the log; size: as mlog_size */
 };
 enum status mlog_new(struct mlog **out, const struct mlog_opts *opts) MUST_CHECK;
 /* From what the store has. The log keeps its own record there: base, first and last sequence. */

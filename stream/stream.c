@@ -101,12 +101,12 @@ stream_emit(struct stream *s, struct js_out *o)
 
 /* A message went, or was never written. */
 static void
-on_remove(void *ctx, uint64_t seq, uint32_t size)
+on_remove(void *ctx, uint64_t seq, const char *subject, uint32_t size)
 {
     struct stream *s = ctx;
     if (!s->deleted) {
         js_account_use(s->acc, s->memory, -(int64_t)size);
-        consumers_on_remove(s, seq, size);
+        consumers_on_remove(s, seq, subject);
     }
 }
 

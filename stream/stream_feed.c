@@ -10,7 +10,7 @@
 
 #include "server/base/mem.h"
 #include "server/base/subject.h"
-#include "stream/consumer.h"
+#include "stream/consumer_priv.h"
 #include "stream/hdr.h"
 #include "stream/ingest_priv.h"
 #include "stream/stream_inner.h"
@@ -127,7 +127,7 @@ find_place(struct feed *f, struct stream *origin)
     f->place = last > 0 ? last + 1 : first;
     f->seq = last;
     f->lost = false;
-    f->gone = f->took = 0;
+    f->took = 0;
     /* The first sequence of a mirror is that of its origin. */
     if (f->mirror && last == 0 && base > f->place) {
         f->place = base;
@@ -289,27 +289,16 @@ release_taken(struct feed *f, struct stream *origin)
     bool committed = mlog_committed(f->to->log) >= f->stored && !f->lost;
     uint64_t took = f->took;
     stream_unlock(f->to);
-    if (!committed || f->gone >= took) {
-        return f->gone >= took;
-    }
     stream_lock(origin);
-    uint64_t seq = f->gone;
-    const char *subject;
-    uint32_t size;
-    unsigned flags;
-    while (origin->cfg->retention != RETENTION_LIMITS &&
-           (seq = mlog_next(origin->log, f->filter, seq)) != 0 && seq < took) {
-        bool wanted = origin->cfg->retention == RETENTION_INTEREST &&
-                      mlog_peek(origin->log, seq, &subject, &size, &flags) &&
-                      consumers_want(origin, subject, strlen(subject));
-        if (!wanted && stream_remove(origin, seq) != ST_OK) {
-            break;
-        }
-        seq++;
+    uint64_t from = f->freed;
+    bool done = from >= took;
+    if (!done && committed) {
+        f->freed = took;
+        retention_release(origin, f->filter, from, took);
+        done = true;
     }
-    f->gone = took;
     stream_unlock(origin);
-    return true;
+    return done;
 }
 
 /* ---- the origin comes and goes ---- */
@@ -376,6 +365,7 @@ static void
 detach(struct feed *f, struct stream *origin)
 {
     stream_links_remove(origin, f);
+    f->freed = 0;
     stream_lock(f->to);
     bool had = f->origin == origin;
     if (had) {

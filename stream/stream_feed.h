@@ -17,8 +17,8 @@
 struct stream;
 struct transform;
 
-/* node: under the origin's lock. origin, ended, lag, seq, heard, place, lost: under `to`'s. The
- * rest is constant, or the engine's thread's own. */
+/* node, freed: under the origin's lock. origin, ended, lag, seq, heard, place, lost: under `to`'s.
+ * The rest is constant, or the engine's thread's own. */
 struct feed {
     _Atomic uint32_t refs;
     struct list_node node; /* of the origin's links */
@@ -45,8 +45,8 @@ struct feed {
     uint64_t seq, lag;
     int64_t heard; /* wall ns; 0: never */
     /* Of an origin that keeps only what is wanted: what lies before `took` is in the taker by its
-     * sequence `stored`, and goes when that is committed; `gone`: so far it did. */
-    uint64_t took, stored, gone;
+     * sequence `stored`, and may go when that is committed; `freed`: what lies before it may. */
+    uint64_t took, stored, freed;
 };
 
 enum status feed_new(struct feed **out, struct stream *to, const struct stream_source *src,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/base/mem.h"
+#include "stream/consumer_priv.h"
 #include "stream/stream_feed.h"
 #include "stream/stream_priv.h"
 
@@ -51,6 +52,10 @@ stream_links_remove(struct stream *origin, struct feed *f)
     if (linked) {
         list_remove(&f->node);
     }
+    if (linked && !origin->deleted && !js_is_stopping(origin->js) &&
+        origin->cfg->retention == RETENTION_INTEREST) {
+        retention_sweep(origin, f->freed);
+    }
     stream_unlock(origin);
     if (linked) {
         feed_unref(f);
@@ -70,7 +75,7 @@ stream_links_notify(struct stream *s)
 }
 
 bool
-stream_links_want(struct stream *s, const char *subject, size_t len)
+stream_links_need(struct stream *s, uint64_t seq, const char *subject, size_t len)
 {
     if (s->links == NULL) {
         return false;
@@ -78,11 +83,30 @@ stream_links_want(struct stream *s, const char *subject, size_t len)
     struct list_node *head = &s->links->feeds;
     for (struct list_node *n = head->next; n != head; n = n->next) {
         const struct feed *f = LIST_ENTRY(n, struct feed, node);
-        if (f->n_filters == 0 || (f->filter != NULL && mfilter_takes(f->filter, subject, len))) {
+        bool takes =
+            f->n_filters == 0 || (f->filter != NULL && mfilter_takes(f->filter, subject, len));
+        if (takes && seq >= f->freed) {
             return true;
         }
     }
     return false;
+}
+
+bool
+stream_links_want(struct stream *s, const char *subject, size_t len)
+{
+    return stream_links_need(s, UINT64_MAX, subject, len);
+}
+
+size_t
+stream_links_count(const struct stream *s)
+{
+    size_t n = 0;
+    const struct list_node *head = s->links != NULL ? &s->links->feeds : NULL;
+    for (const struct list_node *it = head; it != NULL && it->next != head; it = it->next) {
+        n++;
+    }
+    return n;
 }
 
 void

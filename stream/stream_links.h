@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "server/base/status.h"
 
@@ -31,6 +32,10 @@ void stream_links_notify(struct stream *s);
 void stream_sources_rewind(struct stream *s);
 /* Somebody takes messages of that subject from s. Under its lock. */
 bool stream_links_want(struct stream *s, const char *subject, size_t len);
+/* Somebody is still to take that message. Under its lock. */
+bool stream_links_need(struct stream *s, uint64_t seq, const char *subject, size_t len);
+/* How many take from s. Under its lock. */
+size_t stream_links_count(const struct stream *s);
 void stream_links_free(struct stream_links *l); /* NULL is allowed */
 
 /* "mirror" and "sources" of StreamInfo. New reference; NULL: none, or *failed. Under the lock. */

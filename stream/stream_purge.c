@@ -18,11 +18,14 @@ stream_drop_before(struct stream *s, uint64_t seq, uint64_t *n)
 {
     struct mlog_state before, after;
     mlog_state(s->log, &before);
+    consumers_before_drop(s, seq);
     enum status st = mlog_purge_to(s->log, seq, n);
     if (st == ST_OK) {
         mlog_state(s->log, &after);
         js_account_use(s->acc, s->memory, (int64_t)after.bytes - (int64_t)before.bytes);
-        consumers_on_purge(s);
+        consumers_on_purge(s, NULL);
+    } else {
+        consumers_recount(s);
     }
     return st;
 }
@@ -66,7 +69,7 @@ stream_purge_locked(struct stream *s, const struct stream_purge *p, uint64_t *pu
     }
     st = purge_some(s, f, p->seq > 0 ? p->seq : UINT64_MAX, most, purged);
     mfilter_free(f);
-    consumers_on_purge(s);
+    consumers_on_purge(s, all ? NULL : p->filter);
     return st;
 }
 

@@ -26,7 +26,7 @@ PATTERNS = [(re.compile(p), r) for p, r in (
     (r"(\$JS\.FC\.[^.\s]+\.[^.\s]+)\.\S+", r"\1.R"),
     (r"(\$JS\.SNAPSHOT\.(ACK|RESTORE)\.[^.\s]+)\.\S+", r"\1.R"),
     (r'("(?:id|nonce|rtt|server|server_id|server_ver|ver|start|stop|pinned_id|ident|host|client_id|domain)"\s*:\s*)("[^"]*"|\d+)', r"\1R"),
-    (r'("(?:ack_time|active|pause_remaining|nanos|last_active|delta)"\s*:\s*)\d+', r"\g<1>0"),
+    (r'("(?:ack_time|active|pause_remaining|nanos|last_active|delta)"\s*:\s*)-?\d+', r"\g<1>0"),
     (r"(Nats-Pin-Id: )\S+", r"\1R"),
     (r"(Nats-Stream-Source: \S+ \d+ \S+ \S+ \S+) \w{8}", r"\1 R"),
 )]
@@ -188,6 +188,9 @@ class Talk:
             return []
         if verb == "wait":
             return self.until(c, rest)
+        if verb == "without":
+            member, rest = rest.split(" ", 1)
+            return [re.sub(r', "%s": [^,}]*' % member, "", t) for t in self.step(rest)]
         header, self.header = self.header, None
         if verb == "ack":
             c.publish(c.reply, "", rest, header)
@@ -247,6 +250,41 @@ def steps(lines):
             yield number, m.group(2).replace("${i}", str(i))
 
 
+def parts(text):
+    """Of a JSON text, each member by its path; else the text."""
+    start = text.find("{")
+    try:
+        value = json.loads(text[start:]) if start >= 0 else None
+    except ValueError:
+        value = None
+    if value is None:
+        return {"": text}
+    out = {"": text[:start]}
+
+    def walk(path, v):
+        if isinstance(v, dict) and v:
+            for key, member in v.items():
+                walk(path + "." + key, member)
+        elif isinstance(v, list) and v:
+            for i, member in enumerate(v):
+                walk("%s[%d]" % (path, i), member)
+        else:
+            out[path] = json.dumps(v)
+    walk("", value)
+    return out
+
+
+def tell(number, line, ours, theirs):
+    out = ["line %d: %s" % (number, line[:200])]
+    for i in range(max(len(ours), len(theirs))):
+        a, b = (v[i] if i < len(v) else "(nothing)" for v in (ours, theirs))
+        pa, pb = parts(a), parts(b)
+        for path in sorted(set(pa) | set(pb)):
+            if pa.get(path) != pb.get(path):
+                out.append("   %d%s ours: %s theirs: %s" % (i, path, (pa.get(path) or "-")[:400], (pb.get(path) or "-")[:400]))
+    return "\n".join(out)
+
+
 def judge(path, binaries):
     """The first difference, or None."""
     with open(path, encoding="utf-8") as f:
@@ -264,12 +302,11 @@ def judge(path, binaries):
                     why = talk.server.stop()
         if os.environ.get("VERBOSE"):
             for number, line, got in said[1]:
-                print("   %d %s\n      => %s" % (number, line[:150], "\n         ".join(t[:600] for t in got)))
+                print("   %d %s\n      => %s" % (number, line[:150], "\n         ".join(t[:int(os.environ["VERBOSE"])] for t in got)))
         all_different = []
         for (number, line, ours), (_, _, theirs) in zip(*said):
             if ours != theirs:
-                all_different.append("line %d: %s\n   ours:   %s\n   theirs: %s" % (
-                    number, line[:200], "\n           ".join(t[:1500] for t in ours), "\n           ".join(t[:1500] for t in theirs)))
+                all_different.append(tell(number, line, ours, theirs))
         if len(said[0]) != len(said[1]):
             all_different.append("one of them broke off")
         return "\n".join(all_different[:None if os.environ.get("ALL") else 1]) or None

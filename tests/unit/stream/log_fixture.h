@@ -60,11 +60,11 @@ fixture_done(struct store_op *op, struct list_node *more, enum status st)
 }
 
 static inline void
-fixture_removed(void *ctx, uint64_t seq, uint32_t size)
+fixture_removed(void *ctx, uint64_t seq, const char *subject, uint32_t size)
 {
     struct fixture *f = ctx;
     (void)seq;
-    assert_true(size > 0);
+    assert_true(size > 0 && subject[0] != '\0');
     f->removed++;
 }
 
