@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/cli.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "server/base/assert.h"
 #include "server/base/buf.h"
+#include "server/base/failure.h"
 #include "server/base/mem.h"
 #include "server/conf/number.h"
 #include "server/config.h"
@@ -28,21 +28,6 @@ struct cli {
     size_t n;
     enum cli_command command; /* by a word in place of a flag */
 };
-
-static enum status fail(char **err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static enum status
-fail(char **err, const char *fmt, ...)
-{
-    struct buf b;
-    buf_init(&b);
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    *err = buf_detach(&b, NULL);
-    return *err != NULL ? ST_SYNTAX : ST_NOMEM;
-}
 
 static bool
 is_bare(const struct option *o)
@@ -84,17 +69,19 @@ check_value(const struct option *o, const char *flag, const char *value, char **
     int64_t i;
     if (o->type == OPT_UNSUPPORTED && !option_has_word("0 false", value, false) &&
         value[0] != '\0') {
-        return fail(err, "%s: --%s is not supported yet", CLI_NAME, flag);
+        return failure(err, ST_SYNTAX, "%s: --%s is not supported yet", CLI_NAME, flag);
     }
     if (o->type != OPT_INT) {
         return ST_OK;
     }
     enum status st = number_parse_flag(value, &i);
     if (st == ST_SYNTAX) {
-        return fail(err, "invalid value \"%s\" for flag -%s: parse error", value, flag);
+        return failure(err, ST_SYNTAX, "invalid value \"%s\" for flag -%s: parse error", value,
+                       flag);
     }
     if (st != ST_OK || i < o->min || i > o->max) {
-        return fail(err, "invalid value \"%s\" for flag -%s: value out of range", value, flag);
+        return failure(err, ST_SYNTAX, "invalid value \"%s\" for flag -%s: value out of range",
+                       value, flag);
     }
     return ST_OK;
 }
@@ -122,16 +109,17 @@ read_flag(struct cli *cli, const char *name, const char *value, const char *next
     bool on = true;
     *used = false;
     if (o == NULL) {
-        return fail(err, "flag provided but not defined: -%s", name);
+        return failure(err, ST_SYNTAX, "flag provided but not defined: -%s", name);
     }
     if (is_bare(o)) {
         if (value != NULL && !parse_bool(value, &on)) {
-            return fail(err, "invalid boolean value \"%s\" for -%s: parse error", value, name);
+            return failure(err, ST_SYNTAX, "invalid boolean value \"%s\" for -%s: parse error",
+                           value, name);
         }
         value = on ? "true" : "false";
     } else if (value == NULL) {
         if (next == NULL) {
-            return fail(err, "flag needs an argument: -%s", name);
+            return failure(err, ST_SYNTAX, "flag needs an argument: -%s", name);
         }
         value = next;
         *used = true;
@@ -148,7 +136,7 @@ read_word(struct cli *cli, const char *word, char **err)
     } else if (strcasecmp(word, "help") == 0) {
         cli->command = CLI_HELP;
     } else {
-        return fail(err, "%s: unrecognized command: \"%s\"", CLI_NAME, word);
+        return failure(err, ST_SYNTAX, "%s: unrecognized command: \"%s\"", CLI_NAME, word);
     }
     return ST_OK;
 }
@@ -164,7 +152,7 @@ read_all(struct cli *cli, int argc, char *const *argv, char **err)
         }
         const char *name = arg + (arg[1] == '-' ? 2 : 1);
         if (name[0] == '-' || name[0] == '=') {
-            return fail(err, "bad flag syntax: %s", arg);
+            return failure(err, ST_SYNTAX, "bad flag syntax: %s", arg);
         }
         const char *eq = strchr(name, '=');
         char *bare = mem_strndup(name, eq != NULL ? (size_t)(eq - name) : strlen(name));

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/config_check.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "server/base/buf.h"
+#include "server/base/failure.h"
 #include "server/base/hash.h"
 #include "server/base/mem.h"
 #include "server/conf/number.h"
@@ -16,21 +15,6 @@
 
 #define GLOBAL_ACCOUNT "$G"
 #define SYSTEM_ACCOUNT "$SYS"
-
-static enum status fail(char **err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static enum status
-fail(char **err, const char *fmt, ...)
-{
-    struct buf b;
-    buf_init(&b);
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    *err = buf_detach(&b, NULL);
-    return *err != NULL ? ST_INVAL : ST_NOMEM;
-}
 
 static enum status
 set_string(char **field, const char *s)
@@ -125,7 +109,7 @@ check_system_account(struct config *c, const struct config_loader *ld, char **er
 {
     if (ld->system_account_set) {
         if (!has_account(c, c->system_account) && strcmp(c->system_account, GLOBAL_ACCOUNT) != 0) {
-            return fail(err, "error resolving system account: account missing");
+            return failure(err, ST_INVAL, "error resolving system account: account missing");
         }
         return ST_OK;
     }
@@ -145,18 +129,19 @@ check_no_auth_user(const struct config *c, char **err)
         return ST_OK;
     }
     if (c->n_users == 0) {
-        return fail(err, "no_auth_user: \"%s\" present, but users/nkeys are not defined",
-                    c->no_auth_user);
+        return failure(err, ST_INVAL,
+                       "no_auth_user: \"%s\" present, but users/nkeys are not defined",
+                       c->no_auth_user);
     }
     for (size_t i = 0; i < c->n_users; i++) {
         if (strcmp(c->users[i]->username, c->no_auth_user) == 0) {
             return ST_OK;
         }
     }
-    return fail(err,
-                "no_auth_user: \"%s\" not present as user or nkey in authorization block or "
-                "account configuration",
-                c->no_auth_user);
+    return failure(err, ST_INVAL,
+                   "no_auth_user: \"%s\" not present as user or nkey in authorization block or "
+                   "account configuration",
+                   c->no_auth_user);
 }
 
 /* Where the file names no account but the system's, to give it a user, everybody else is let in
@@ -199,21 +184,22 @@ check_limits(const struct config *c, char **err)
     char a[NUMBER_DURATION_LEN];
     char b[NUMBER_DURATION_LEN];
     if (c->lame_duck_grace_period >= c->lame_duck_duration) {
-        return fail(err,
-                    "lame duck grace period (%s) should be strictly lower than lame duck duration "
-                    "(%s)",
-                    number_format_duration(c->lame_duck_grace_period, a),
-                    number_format_duration(c->lame_duck_duration, b));
+        return failure(
+            err, ST_INVAL,
+            "lame duck grace period (%s) should be strictly lower than lame duck duration "
+            "(%s)",
+            number_format_duration(c->lame_duck_grace_period, a),
+            number_format_duration(c->lame_duck_duration, b));
     }
     if (c->js.domain != NULL && strpbrk(c->js.domain, ".*> \t") != NULL) {
-        return fail(err, "invalid domain name: may not contain ., * or >");
+        return failure(err, ST_INVAL, "invalid domain name: may not contain ., * or >");
     }
     if (c->max_payload > c->max_pending) {
-        return fail(err, "max_payload (%lld) cannot be higher than max_pending (%lld)",
-                    (long long)c->max_payload, (long long)c->max_pending);
+        return failure(err, ST_INVAL, "max_payload (%lld) cannot be higher than max_pending (%lld)",
+                       (long long)c->max_payload, (long long)c->max_pending);
     }
     if (c->server_name != NULL && strchr(c->server_name, ' ') != NULL) {
-        return fail(err, "server name cannot contain spaces");
+        return failure(err, ST_INVAL, "server name cannot contain spaces");
     }
     return ST_OK;
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@
 #include <unistd.h>
 
 #include "server/base/buf.h"
+#include "server/base/errtext.h"
+#include "server/base/failure.h"
 #include "server/base/mem.h"
 #include "server/cli.h"
 #include "server/conf/number.h"
@@ -24,21 +25,6 @@ struct pids {
     pid_t *v; /* owned */
     size_t n;
 };
-
-static enum status fail(char **err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static enum status
-fail(char **err, const char *fmt, ...)
-{
-    struct buf b;
-    buf_init(&b);
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    *err = buf_detach(&b, NULL);
-    return *err != NULL ? ST_INVAL : ST_NOMEM;
-}
 
 /* Reads a small file as text. False: it is not there. */
 static bool
@@ -75,7 +61,7 @@ running(struct pids *pids, char **err)
 {
     DIR *proc = opendir("/proc");
     if (proc == NULL) {
-        return fail(err, "unable to resolve pid, try providing one");
+        return failure(err, ST_INVAL, "unable to resolve pid, try providing one");
     }
     enum status st = ST_OK;
     const struct dirent *e;
@@ -124,13 +110,13 @@ send_all(const struct pids *pids, const char *spec, const char *text, bool glob,
         bool meant = text[0] == '\0' || strcmp(pid, text) == 0 ||
                      (glob && strncmp(pid, text, strlen(text)) == 0);
         if (meant && kill(pids->v[i], number) != 0) {
-            char reason[128];
-            const char *s = strerror_r(errno, reason, sizeof(reason));
-            buf_printf(&failed, "%ssignal \"%.*s\" %s: %c%s", failed.len > 0 ? "\n" : "",
-                       (int)strcspn(spec, "="), spec, pid, tolower((unsigned char)s[0]), s + 1);
+            char reason[ERRTEXT_LEN];
+            buf_printf(&failed, "%ssignal \"%.*s\" %s: %s", failed.len > 0 ? "\n" : "",
+                       (int)strcspn(spec, "="), spec, pid, errtext(errno, reason));
         }
     }
-    enum status st = failed.len > 0 ? fail(err, "%s", failed.data) : buf_status(&failed);
+    enum status st =
+        failed.len > 0 ? failure(err, ST_INVAL, "%s", failed.data) : buf_status(&failed);
     buf_fini(&failed);
     return st;
 }
@@ -147,7 +133,7 @@ choose_and_send(const char *spec, char *pid, char **err)
         pid[n - 1] = '\0';
     }
     if (pid[0] != '\0' && (number_parse_int(pid, &one) != ST_OK || one <= 0 || one > INT32_MAX)) {
-        return fail(err, "invalid pid: %s", pid);
+        return failure(err, ST_INVAL, "invalid pid: %s", pid);
     }
     st = pid[0] == '\0' || glob ? running(&pids, err) : add_pid(&pids, (pid_t)one);
     if (st == ST_OK && pids.n > 1 && !glob) {
@@ -157,10 +143,10 @@ choose_and_send(const char *spec, char *pid, char **err)
         for (size_t i = 0; i < pids.n; i++) {
             buf_printf(&b, "\n%d", (int)pids.v[i]);
         }
-        st = fail(err, "%s", b.data != NULL ? b.data : "");
+        st = failure(err, ST_INVAL, "%s", b.data != NULL ? b.data : "");
         buf_fini(&b);
     } else if (st == ST_OK && pids.n == 0) {
-        st = fail(err, "no %s processes running", CLI_NAME);
+        st = failure(err, ST_INVAL, "no %s processes running", CLI_NAME);
     } else if (st == ST_OK) {
         st = send_all(&pids, spec, pid, glob, err);
     }
@@ -175,11 +161,11 @@ signals_cli_send(const char *spec, char **err)
     const char *eq = strchr(spec, '=');
     size_t n = eq != NULL ? (size_t)(eq - spec) : strlen(spec);
     if (eq != NULL && strchr(eq + 1, '=') != NULL) {
-        return fail(err, "invalid signal parameters: [%s]", strchr(eq + 1, '=') + 1);
+        return failure(err, ST_INVAL, "invalid signal parameters: [%s]", strchr(eq + 1, '=') + 1);
     }
     if (eq != NULL && !read_small(eq + 1, pid, sizeof(pid))) {
         if (strlen(eq + 1) >= sizeof(pid)) {
-            return fail(err, "invalid pid: %s", eq + 1);
+            return failure(err, ST_INVAL, "invalid pid: %s", eq + 1);
         }
         snprintf(pid, sizeof(pid), "%s", eq + 1);
     }
@@ -188,7 +174,7 @@ signals_cli_send(const char *spec, char **err)
         pid[len - 1] = '\0';
     }
     if (number_of(spec, n) == 0) {
-        return fail(err, "unknown signal \"%.*s\"", (int)n, spec);
+        return failure(err, ST_INVAL, "unknown signal \"%.*s\"", (int)n, spec);
     }
     return choose_and_send(spec, pid, err);
 }

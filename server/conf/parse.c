@@ -12,6 +12,7 @@
 
 #include "server/base/assert.h"
 #include "server/base/buf.h"
+#include "server/base/errtext.h"
 #include "server/base/mem.h"
 #include "server/conf/lex.h"
 #include "server/conf/number.h"
@@ -448,13 +449,11 @@ read_whole(int fd, struct buf *text)
     }
 }
 
-/* The text of errno as nats-server writes it: in lower case. */
 static enum status
 io_error(struct arena *a, const char **err, const char *op, const char *path)
 {
-    char text[128];
-    const char *s = strerror_r(errno, text, sizeof(text));
-    return set_error(a, err, "%s %s: %c%s", op, path, s[0] | 0x20, s + 1);
+    char text[ERRTEXT_LEN];
+    return set_error(a, err, "%s %s: %s", op, path, errtext(errno, text));
 }
 
 static enum status

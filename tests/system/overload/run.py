@@ -70,7 +70,8 @@ def test_the_backlog_stands_in_the_queue(plane):
     offered = sum(load.sent for load in loads) / (time.monotonic() - began)
     expect(offered > 5000, "the load is too small: %d/s" % offered)
     unread.sort()
-    expect(unread[len(unread) // 2] < 16384, "half of the looks find %d bytes and more unread" % unread[len(unread) // 2])
+    # Each look comes right after a batch of 19,600 bytes; a backlog that stood in the sockets would be 100 of them.
+    expect(unread[len(unread) // 2] < 65536, "half of the looks find %d bytes and more unread" % unread[len(unread) // 2])
     expect(unread[len(unread) * 95 // 100] < 262144, "one look in twenty finds %d bytes and more unread" % unread[len(unread) * 95 // 100])
     looks.sort()
     expect(looks[len(looks) // 2] < 0.5, "a look takes %.3f s" % looks[len(looks) // 2])
