@@ -60,6 +60,17 @@ class Peer:
             elif line.startswith(b"-ERR"):
                 raise ConnectionError(line.decode())
 
+    def message_with_reply(self):
+        """The reply subject of the next message, which has no headers of interest."""
+        while True:
+            line = self.line()
+            if line == b"PING":
+                self.send(b"PONG\r\n")
+            elif line.startswith((b"MSG ", b"HMSG ")):
+                word = line.split()
+                self.take(int(word[-1]))
+                return word[3]
+
     def fence(self):
         self.send(b"PING\r\n")
         while self.line() != b"PONG":

@@ -11,6 +11,11 @@ SUITES        += monitor
 SUITE_monitor  = tests/system/monitor/compare.py --server $(SLUICE)
 NEEDS_monitor  = $(SLUICE)
 
+# A client that obeys refusals; the examples are written with nats.c.
+SUITES       += retry
+SUITE_retry   = tests/system/retry.py --server $(TESTING)
+NEEDS_retry   = $(TESTING) $(EXAMPLES)
+
 # The nats command line's JetStream.
 SUITES       += natsjs
 SUITE_natsjs  = python3 tests/system/natsjs.py $(or $(SERVER_BIN),$(SLUICE))

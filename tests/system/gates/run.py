@@ -332,27 +332,72 @@ def test_waiting_requests_are_told_when_the_server_stops(rig):
     expect(rig.server.wait_exit() == 0)
 
 
+class Tool:
+    """The nats command line; a service of it in the background."""
+
+    def __init__(self, rig, *service):
+        self.nats = shutil.which("nats") or shutil.which(os.path.expanduser("~/go/bin/nats"))
+        if self.nats is None:
+            raise Skip("no nats command")
+        self.rig = rig
+        self.process = subprocess.Popen([self.nats, "-s", rig.url(), *service], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def run(self, *args, user=None):
+        return subprocess.run([self.nats, "-s", self.rig.url(user), *args], capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
+                              check=False)
+
+    def until(self, wanted, *args, user=None):
+        """Asks until the answer has that in it: the service needs a moment to come up."""
+        for _ in range(int(TIMEOUT / 0.05)):
+            out = self.run(*args, user=user)
+            if wanted in out.stdout:
+                return
+            threading.Event().wait(0.05)
+        raise AssertionError("no %r in %r" % (wanted, out))
+
+
 def test_the_command_line_tools_notice_nothing(rig):
     """nats reply, nats request with several replies, a queue of both."""
-    nats = shutil.which("nats") or shutil.which(os.path.expanduser("~/go/bin/nats"))
-    if nats is None:
-        raise Skip("no nats command")
-    service = subprocess.Popen([nats, "-s", rig.url(), "reply", "svc.echo", "--echo"], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
+    with Tool(rig, "reply", "svc.echo", "--echo") as tool:
+        tool.until(b"hello", "request", "svc.echo", "hello", "--raw", "--timeout", "5s")
+        out = tool.run("request", "svc.echo", "x", "--count", "50", user="narrow")
+        expect(out.returncode == 0, out.stderr)
+    rig.wait(running=0, queued=0)
+
+
+def test_a_micro_service_notices_nothing(rig):
+    """nats service serve (micro of nats.go): its endpoint behind the gate, its discovery beside it; requesters with their inbox only."""
+    with Tool(rig, "service", "serve", "svc") as tool:
+        tool.until(b"hello", "request", "svc.echo", "hello", "--raw", "--timeout", "5s", user="narrow")
+        before = rig.counters()["reasons"]["replied"]
+        out = tool.run("request", "svc.echo", "x", "--count", "50", user="narrow")
+        expect(out.returncode == 0, out)
+        rig.wait(replied=before + 50, running=0)
+        tool.until(b"echo", "service", "info", "svc")
+        tool.until(b"%d" % (before + 50), "service", "stats", "svc")
+        out = tool.run("service", "request", "svc", "echo", "hello again")
+        expect(out.returncode == 0 and b"hello again" in out.stdout, out)
+        # What the tool asks for on $SRV passes by.
+        rig.wait(replied=before + 51, running=0)
+
+
+def test_the_service_benchmark_runs_behind_a_gate(rig):
+    with Tool(rig, "bench", "service", "serve", "svc.bench", "--clients", "2", "--no-progress") as tool:
         for _ in range(int(TIMEOUT / 0.05)):
-            out = subprocess.run([nats, "-s", rig.url(), "request", "svc.echo", "hello", "--raw", "--timeout", "5s"],
-                                 capture_output=True, timeout=TIMEOUT, check=False).stdout
-            if out.strip() == b"hello":
+            if tool.run("request", "svc.bench", "x", "--timeout", "5s").returncode == 0 and rig.counters()["reasons"]["replied"] > 0:
                 break
             threading.Event().wait(0.05)
-        expect(out.strip() == b"hello", out)
-        out = subprocess.run([nats, "-s", rig.url("narrow"), "request", "svc.echo", "x", "--count", "50"],
-                             capture_output=True, timeout=TIMEOUT, check=False)
-        expect(out.returncode == 0, out.stderr)
-    finally:
-        service.terminate()
-        service.wait()
+        out = tool.run("bench", "service", "request", "svc.bench", "--clients", "4", "--msgs", "400", "--no-progress")
+        expect(out.returncode == 0, out)
+        expect(rig.counters()["reasons"]["replied"] >= 400)
     rig.wait(running=0, queued=0)
 
 
