@@ -218,8 +218,9 @@ zreq_object(const struct api_request *r, json_t **o)
     return st;
 }
 
-enum status
-zreq_cid(const struct api_request *r, uint64_t *cid)
+/* The member "cid". ST_SYNTAX: the payload is no object, or cid is no number. */
+static enum status
+read_cid(const struct api_request *r, uint64_t *cid)
 {
     json_t *o;
     enum status st = zreq_object(r, &o);
@@ -231,6 +232,28 @@ zreq_cid(const struct api_request *r, uint64_t *cid)
     *cid = (uint64_t)json_integer_value(v);
     json_decref(o);
     return ok ? ST_OK : ST_SYNTAX;
+}
+
+enum status
+zreq_act(struct api *a, struct api_request *r, struct reply *out,
+         enum status (*act)(void *ctx, uint64_t cid), const char *(*words)(enum status st))
+{
+    uint64_t cid;
+    enum status st = read_cid(r, &cid);
+    if (st != ST_OK) {
+        /* NB: nats-server says nothing to a request that it cannot read. */
+        out->none = st == ST_SYNTAX;
+        return zreq_skipped(st);
+    }
+    struct zreq z;
+    st = zreq_begin(&z, a, r, out);
+    if (st != ST_OK) {
+        return zreq_skipped(st);
+    }
+    st = act(a->host->ctx, cid);
+    st = zreq_answer(&z, out, "data", NULL, st != ST_OK ? words(st) : NULL);
+    zreq_fini(&z);
+    return st;
 }
 
 static enum status

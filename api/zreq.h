@@ -55,8 +55,13 @@ enum status zreq_set(struct zreq *z, const char *key, json_t *value) MUST_CHECK;
 /* The payload as an object, for the endpoints that say nothing to what they cannot read.
  * ST_SYNTAX: it is none. */
 enum status zreq_object(const struct api_request *r, json_t **o) MUST_CHECK;
-/* Its member "cid", 0 where it is not given. ST_SYNTAX: as zreq_object, or cid is no number. */
-enum status zreq_cid(const struct api_request *r, uint64_t *cid) MUST_CHECK;
+
+/* api_endpoint.run of the endpoints that do something to the connection that the member "cid" (0
+ * where it is not given) names: act is the host's, words the text for what it returns if that is
+ * not ST_OK (static, or status_text). */
+enum status zreq_act(struct api *a, struct api_request *r, struct reply *out,
+                     enum status (*act)(void *ctx, uint64_t cid),
+                     const char *(*words)(enum status st)) MUST_CHECK;
 
 /* api_endpoint.run of the endpoints for the traffic of accounts: as zreq_run_account with the list
  * of accounts as option; says nothing where no account has a connection. */
