@@ -72,6 +72,8 @@ extern const struct api_endpoint ep_group_delete;
 extern const struct api_endpoint ep_group_info;
 extern const struct api_endpoint ep_group_names;
 extern const struct api_endpoint ep_group_list;
+extern const struct api_endpoint ep_weight_list;
+extern const struct api_endpoint ep_weight_update;
 extern const struct api_endpoint ep_wlm_stats;
 #ifdef TESTING
 extern const struct api_endpoint ep_test_refuse;
@@ -150,6 +152,8 @@ static const struct api_endpoint *const all[] = {
     &ep_group_info,
     &ep_group_names,
     &ep_group_list,
+    &ep_weight_list,
+    &ep_weight_update,
     &ep_wlm_stats,
 #ifdef TESTING
     &ep_test_refuse,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/jobj.h"
 #include "server/base/assert.h"
 #include "server/base/mem.h"
 
@@ -15,8 +16,10 @@ struct pair {
     uint32_t weight;
 };
 
-/* Its `lock` guards the list; count may be read without. */
+/* `lock` guards the list, which is written only by who holds `changing`, too; count may be read
+ * without. */
 struct weights {
+    pthread_mutex_t changing;
     pthread_rwlock_t lock;
     atomic_size_t count;
     struct pair *list; /* owned; sorted */
@@ -29,6 +32,7 @@ weights_new(struct weights **out)
     if (w == NULL) {
         return ST_NOMEM;
     }
+    ASSERT(pthread_mutex_init(&w->changing, NULL) == 0);
     ASSERT(pthread_rwlock_init(&w->lock, NULL) == 0);
     *out = w;
     return ST_OK;
@@ -51,6 +55,7 @@ weights_free(struct weights *w)
     }
     free_list(w->list, atomic_load(&w->count));
     pthread_rwlock_destroy(&w->lock);
+    pthread_mutex_destroy(&w->changing);
     mem_free(w);
 }
 
@@ -62,20 +67,10 @@ by_account(const void *a, const void *b)
     return strcmp(x->account, y->account);
 }
 
-enum status
-weights_set(struct weights *w, const struct api_weight *list, size_t n)
+/* Both consumed: `fresh` comes into force, what was before is freed. */
+static void
+replace(struct weights *w, struct pair *fresh, size_t n)
 {
-    struct pair *fresh = mem_alloc_array(n, sizeof(*fresh));
-    for (size_t i = 0; fresh != NULL && i < n; i++) {
-        fresh[i] = (struct pair){mem_strdup(list[i].account), (uint32_t)list[i].weight};
-        if (fresh[i].account == NULL) {
-            free_list(fresh, i);
-            fresh = NULL;
-        }
-    }
-    if (fresh == NULL) {
-        return ST_NOMEM;
-    }
     qsort(fresh, n, sizeof(*fresh), by_account);
     pthread_rwlock_wrlock(&w->lock);
     struct pair *old = w->list;
@@ -84,7 +79,98 @@ weights_set(struct weights *w, const struct api_weight *list, size_t n)
     atomic_store(&w->count, n);
     pthread_rwlock_unlock(&w->lock);
     free_list(old, n_old);
+}
+
+/* Appends a copy. ST_NOMEM: list is as it was. */
+static enum status
+append(struct pair *list, size_t *n, const char *account, uint32_t weight)
+{
+    list[*n] = (struct pair){mem_strdup(account), weight};
+    if (list[*n].account == NULL) {
+        return ST_NOMEM;
+    }
+    ++*n;
     return ST_OK;
+}
+
+enum status
+weights_set(struct weights *w, const struct api_weight *list, size_t n)
+{
+    size_t k = 0;
+    struct pair *fresh = mem_alloc_array(n, sizeof(*fresh));
+    if (fresh == NULL) {
+        return ST_NOMEM;
+    }
+    while (k < n) {
+        if (append(fresh, &k, list[k].account, (uint32_t)list[k].weight) != ST_OK) {
+            free_list(fresh, k);
+            return ST_NOMEM;
+        }
+    }
+    pthread_mutex_lock(&w->changing);
+    replace(w, fresh, k);
+    pthread_mutex_unlock(&w->changing);
+    return ST_OK;
+}
+
+static const struct api_weight *
+named(const struct api_weight *list, size_t n, const char *account)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i].account, account) == 0) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}
+
+/* Those that are not named, then those that are. Nobody else changes w->list meanwhile. */
+static enum status
+merge(const struct weights *w, const struct api_weight *list, size_t n, struct pair *out,
+      size_t *out_n)
+{
+    enum status st = ST_OK;
+    size_t had = atomic_load(&w->count);
+    for (size_t i = 0; i < had && st == ST_OK; i++) {
+        if (named(list, n, w->list[i].account) == NULL) {
+            st = append(out, out_n, w->list[i].account, w->list[i].weight);
+        }
+    }
+    for (size_t i = 0; i < n && st == ST_OK; i++) {
+        if (list[i].weight != 1) {
+            st = append(out, out_n, list[i].account, (uint32_t)list[i].weight);
+        }
+    }
+    return st == ST_OK && *out_n > WEIGHTS_MAX ? ST_FULL : st;
+}
+
+enum status
+weights_update(struct weights *w, const struct api_weight *list, size_t n)
+{
+    size_t k = 0;
+    pthread_mutex_lock(&w->changing);
+    struct pair *fresh = mem_alloc_array(atomic_load(&w->count) + n, sizeof(*fresh));
+    enum status st = fresh == NULL ? ST_NOMEM : merge(w, list, n, fresh, &k);
+    if (st == ST_OK) {
+        replace(w, fresh, k);
+    }
+    pthread_mutex_unlock(&w->changing);
+    if (st != ST_OK && fresh != NULL) {
+        free_list(fresh, k);
+    }
+    return st;
+}
+
+json_t *
+weights_json(struct weights *w)
+{
+    json_t *o = json_object();
+    pthread_rwlock_rdlock(&w->lock);
+    for (size_t i = 0; i < atomic_load(&w->count); i++) {
+        jobj_int(&o, w->list[i].account, w->list[i].weight);
+    }
+    pthread_rwlock_unlock(&w->lock);
+    return o;
 }
 
 uint32_t

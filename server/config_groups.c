@@ -6,12 +6,13 @@
 
 #include "api/api.h"
 #include "api/group_conf.h"
+#include "api/weights.h"
 #include "server/base/mem.h"
 #include "server/config.h"
 #include "server/config_loader.h"
 #include "server/options.h"
 
-enum { ERR_LEN = 256, KEY_LEN = 64, WEIGHT_MAX = 1000, WEIGHTS_MAX = 4096 };
+enum { ERR_LEN = 256, KEY_LEN = 64 };
 
 /* Keys are the same in upper and lower case. */
 static const char *
@@ -135,7 +136,7 @@ CONFIG_GROUPS(weights)
     }
     size_t n = conf_map_len(v->map);
     if (n > WEIGHTS_MAX) {
-        config_loader_error(ld, v, "%s: %zu accounts are more than %d", key, n, WEIGHTS_MAX);
+        config_loader_error(ld, v, "%s: %zu accounts are more than %u", key, n, WEIGHTS_MAX);
         return;
     }
     free_weights(c);

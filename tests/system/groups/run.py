@@ -5,6 +5,7 @@
 Prints PASS name | FAIL name reason."""
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -131,6 +132,69 @@ def test_groups_made_by_an_operator_survive_and_those_of_the_file_win(plane):
     error = plane.ask(b"GROUP.UPDATE.mine", {"queue": {"size": 1, "timeout": "1s"}})["error"]
     expect(error["code"] == 400 and "queue.timeout" in error["description"], error)
     expect(plane.ask(b"GROUP.DELETE.checkout")["error"]["code"] == 409)
+
+
+BAD = (
+    # What is wrong in the block; the line of it in the block; what the message says.
+    ("a { throttling { limit: 0 } }", 1, "limit"),
+    ("a { throttling { limit: -1 } }", 1, "limit"),
+    ("a { throttling { limit: 1000001 } }", 1, "limit"),
+    ("a {\n throttling { limit: many } }", 2, "limit"),
+    ("a { throttling { limit: 1, attribute: colour } }", 1, "attribute"),
+    ("a { throttling { limit: 1, mode: maybe } }", 1, "mode"),
+    ("a { throttling { attribute: user } }", 1, "limit"),
+    ("a { throttling { limit: 1 }\n queue { size: 10000001 } }", 2, "size"),
+    ("a { throttling { limit: 1 }\n queue { size: -1 } }", 2, "size"),
+    ("a { throttling { limit: 1 }\n queue { size: 1, max_bytes: 0 } }", 2, "max_bytes"),
+    ("a { throttling { limit: 1 }\n queue { size: 1, timeout: 1s } }", 2, "queue.timeout"),
+    ("a { match { subject: \"x..y\" } }", 1, "subject"),
+    ("a { match { nope: x } }", 1, "nope"),
+    ("a { cancel_after: soon }", 1, "cancel_after"),
+    ("a { nope: 1 }", 1, "nope"),
+    ("\"a b\" { }", 1, "invalid name"),
+    ("a { }\n\na { }", 3, 'two workload groups of the name "a"'),
+)
+
+
+def test_what_is_wrong_is_refused_with_file_and_line(plane):
+    """At the check, at the start and at a reload, which changes nothing."""
+    before = plane.ask(b"GROUP.LIST")["groups"]
+    first = (CONF % "@").split("@", 1)[0].count("\n") + 1
+    for block, line, named in BAD:
+        said = "server.conf:%d:" % (first + line - 1)
+        found = plane.reload(block, said=said + ".*" + named.replace("(", r"\("))
+        expect(found is not None, block, "was not refused at the reload with", said, named)
+        out = subprocess.run([plane.binary, "-c", plane.path, "-t"], capture_output=True, text=True, timeout=common.TIMEOUT, check=False)
+        expect(out.returncode == 1 and said in out.stdout + out.stderr and named in out.stdout + out.stderr, block, out)
+    out = subprocess.run([plane.binary, "-c", plane.path], capture_output=True, text=True, timeout=common.TIMEOUT, check=False)
+    expect(out.returncode == 1 and "two workload groups" in out.stdout + out.stderr, out)
+    expect(plane.ask(b"GROUP.LIST")["groups"] == before)
+
+
+def test_what_is_wrong_is_refused_over_the_api_by_its_field(plane):
+    """And changes nothing."""
+    before = plane.ask(b"GROUP.LIST")["groups"]
+    one = {"throttling": {"limit": 1}}
+    for body, named in (({"throttling": {"limit": 0}}, "limit"), ({"throttling": {"limit": -1}}, "limit"), ({"throttling": {"limit": 1 << 40}}, "limit"),
+                        ({"throttling": {"limit": "8"}}, "limit"), ({"throttling": {"limit": 1, "attribute": "colour"}}, "attribute"),
+                        ({"throttling": {"limit": 1, "mode": "maybe"}}, "mode"), ({"throttling": {}}, "limit"),
+                        (dict(one, queue={"size": -1}), "size"), (dict(one, queue={"size": 1, "timeout": "1s"}), "queue.timeout"),
+                        (dict(one, queue={"size": 1, "max_bytes": 0}), "max_bytes"), ({"match": {"subject": "x..y"}}, "subject"),
+                        ({"match": {"nope": "x"}}, "nope"), ({"cancel_after": "soon"}, "cancel_after"), ({"cancel_after": "25h"}, "cancel_after"),
+                        ({"nope": 1}, "nope"), ({"match": 3}, "match"), ([], "object")):
+        for verb in (b"CREATE.new", b"UPDATE.checkout"):
+            error = plane.ask(b"GROUP." + verb, body)["error"]
+            expect(error["code"] == 400 and named in error["description"], verb, body, error)
+    expect(plane.ask(b"GROUP.CREATE.checkout", one)["error"]["code"] == 409, "two of one name")
+    expect(plane.ask(b"GROUP.LIST")["groups"] == before)
+
+
+def test_weights_are_changed_at_run_time(plane):
+    answer = plane.ask(b"WEIGHT.UPDATE", {"account_weights": {"APP": 7}})
+    expect(answer["account_weights"] == {"APP": 7}, answer)
+    expect(plane.ask(b"WEIGHT.LIST")["account_weights"] == {"APP": 7})
+    error = plane.ask(b"WEIGHT.UPDATE", {"account_weights": {"NONE": 7}})["error"]
+    expect(error["code"] == 400 and 'account_weights: there is no account "NONE"' in error["description"], error)
 
 
 def test_only_who_is_permitted_administers(plane):

@@ -10,6 +10,7 @@
 
 #include "api/group_file.h"
 #include "api/plane.h"
+#include "api/weights.h"
 #include "server/base/mem.h"
 #include "tests/support/cmk.h"
 #include "tests/support/group_kit.h"
@@ -358,6 +359,78 @@ test_wlm_weights_give_an_account_more_turns(void **state)
     assert_int_equal(b, 6);
 }
 
+/* The weights in force are exactly these. */
+static void
+expect_weights(const char *json)
+{
+    json_t *o = ask("$WLM.API.WEIGHT.LIST", "");
+    json_t *wanted = json_loads(json, 0, NULL);
+    assert_true(json_equal(json_object_get(o, "account_weights"), wanted));
+    json_decref(wanted);
+    json_decref(o);
+}
+
+static void
+test_wlm_weights_are_changed_at_run_time(void **state)
+{
+    (void)state;
+    struct api_weight w[] = {{"A3", 3}, {"A4", 2}};
+    struct api_tenants t = {.weights = w, .n_weights = 2};
+    assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
+    expect_weights("{\"A3\":3,\"A4\":2}");
+    json_decref(ask("$WLM.API.WEIGHT.UPDATE", "{\"account_weights\":{\"A2\":5,\"A3\":1}}"));
+    expect_weights("{\"A2\":5,\"A4\":2}");
+    assert_int_equal(weights_of(rig.api->weights, "A2"), 5);
+    assert_int_equal(weights_of(rig.api->weights, "A3"), 1);
+    /* A reload overwrites it. */
+    assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
+    expect_weights("{\"A3\":3,\"A4\":2}");
+}
+
+static void
+test_wlm_weights_that_are_wrong_change_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *data, *named;
+    } bad[] = {
+        {"{}", "account_weights: an object"},
+        {"{\"account_weights\":3}", "account_weights: an object"},
+        {"{\"weights\":{}}", "unknown key: weights"},
+        {"{\"account_weights\":{\"A2\":2,\"A3\":0}}", "\"A3\" must be a number from 1 to 1000"},
+        {"{\"account_weights\":{\"A2\":2,\"A3\":1001}}", "\"A3\" must be a number"},
+        {"{\"account_weights\":{\"A2\":2,\"A3\":\"2\"}}", "\"A3\" must be a number"},
+        {"{\"account_weights\":{\"A2\":2,\"A99\":2}}", "there is no account \"A99\""},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        expect_error("$WLM.API.WEIGHT.UPDATE", bad[i].data, 400, bad[i].named);
+    }
+    expect_weights("{}");
+    expect_error("$WLM.API.WEIGHT.LIST", "{\"x\":1}", 400, "unknown key: x");
+}
+
+static void
+test_wlm_weights_survive_want_of_memory(void **state)
+{
+    (void)state;
+    struct api_weight w[] = {{"A3", 3}, {"A4", 2}};
+    struct api_weight more[] = {{"A2", 7}, {"A4", 9}};
+    assert_int_equal(weights_set(rig.api->weights, w, 2), ST_OK);
+    enum status st = ST_NOMEM;
+    for (long n = 0; st != ST_OK; n++) {
+        long live = mem_live();
+        mem_fail_at(n);
+        st = weights_update(rig.api->weights, more, 2);
+        mem_fail_at(-1);
+        if (st != ST_OK) {
+            assert_int_equal(st, ST_NOMEM);
+            assert_int_equal(mem_live(), live);
+            expect_weights("{\"A3\":3,\"A4\":2}");
+        }
+    }
+    expect_weights("{\"A2\":7,\"A3\":3,\"A4\":9}");
+}
+
 int
 main(void)
 {
@@ -373,6 +446,9 @@ main(void)
         TEST(test_wlm_request_list_and_cancel_know_what_is_parked),
         TEST(test_wlm_statistics_of_groups_and_buckets),
         TEST(test_wlm_weights_give_an_account_more_turns),
+        TEST(test_wlm_weights_are_changed_at_run_time),
+        TEST(test_wlm_weights_that_are_wrong_change_nothing),
+        TEST(test_wlm_weights_survive_want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,9 @@ test_diff_tells_that_gates_have_changed(void **state)
     check("gates { a { subject: x, limit: 1 } }", "gates { a { subject: x, limit: 2 } }",
           "Reloaded: gates\n");
     check("gates { a { subject: x, limit: 1 } }", "port: 4222", "Reloaded: gates\n");
+    check("workload_groups { g { } }\ngates { a { subject: x, limit: 1 } }",
+          "gates { a { subject: x, limit: 1, group: g } }\nworkload_groups { g { } }",
+          "Reloaded: gates\n");
 }
 
 static void

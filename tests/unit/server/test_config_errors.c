@@ -145,9 +145,11 @@ test_config_gates_that_are_wrong_name_the_field(void **state)
          "a.conf:1:12: gate \"a\": subject: \">\" overlaps $JS.>, where no gate may be"},
         {"gates { a { subject: x, limit: 1, nope: 1 } }", "a.conf:1:34: unknown field \"nope\""},
         {"gates { a { subject: x, limit: 1, group: g } }",
-         "a.conf:1:34: gate \"a\": group: there is no workload group \"g\" that a gate could "
-         "belong "
-         "to"},
+         "a.conf:1:8: gate \"a\": group: there is no workload group \"g\" in this file"},
+        {"gates { a { subject: x, limit: 1, group: \"a b\" } }",
+         "a.conf:1:34: gate \"a\": group: \"a b\" is no name of a workload group"},
+        {"workload_groups { h { } }\ngates { a { subject: x, limit: 1, group: g } }",
+         "a.conf:2:9: gate \"a\": group: there is no workload group \"g\" in this file"},
         {"gates { a { subject: x, limit: 1, request_deadline: soon } }",
          "a.conf:1:34: gate \"a\": request_deadline: a time is expected, such as \"5s\" or "
          "\"250ms\""},
