@@ -9,7 +9,6 @@
 #include "server/base/mem.h"
 #include "stream/js_account.h"
 #include "stream/stream.h"
-#include "stream/stream_list.h"
 
 bool
 js_stream_config_of(struct js_req *q, json_t *o, struct stream_config **out)
@@ -107,23 +106,21 @@ const struct jfield js_stream_page_fields[] = {
 json_t *
 js_stream_page_answer(struct js_req *q, const struct js_stream_page *p)
 {
-    struct stream **v;
-    size_t n;
-    if (stream_list(q->acc, p->subject, &v, &n) != ST_OK) {
+    struct js_page got = {
+        .filter = p->subject, .offset = p->offset > 0 ? (size_t)p->offset : 0, .limit = p->limit};
+    if (js_account_page(q->acc, &got) != ST_OK) {
         return NULL;
     }
-    size_t from = p->offset > 0 ? (size_t)p->offset : 0;
-    from = from > n ? n : from;
-    size_t to = n - from > p->limit ? from + p->limit : n;
     json_t *list = json_array();
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = 0; i < got.n; i++) {
+        const struct stream *s = got.v[i];
         jarr_add(&list,
-                 p->detail ? js_stream_plain(info_of(v[i])) : json_string(stream_name(v[i])));
+                 p->detail ? js_stream_plain(info_of(got.v[i])) : json_string(stream_name(s)));
     }
-    js_streams_free(v, n);
+    js_streams_free(got.v, got.n);
     json_t *o = js_req_object(q);
-    jobj_int(&o, "total", n);
-    jobj_int(&o, "offset", from);
+    jobj_int(&o, "total", got.total);
+    jobj_int(&o, "offset", got.offset < got.total ? got.offset : got.total);
     jobj_int(&o, "limit", p->limit);
     if (list != NULL && json_array_size(list) == 0 && !p->detail) {
         json_decref(list);

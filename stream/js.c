@@ -117,6 +117,8 @@ static void
 account_free(struct js_account *a)
 {
     ntab_fini(&a->streams);
+    ptrie_fini(&a->subjects);
+    mem_free(a->sorted);
     ntab_fini(&a->deliver);
     (void)pthread_mutex_destroy(&a->lock);
     (void)pthread_mutex_destroy(&a->deliver_lock);
@@ -292,7 +294,6 @@ js_account_enable(struct js *js, struct account *acc, const char *name,
     a->js = js;
     a->acc = acc;
     a->limits = *limits;
-    list_init(&a->order);
     (void)pthread_mutex_init(&a->lock, NULL);
     (void)pthread_mutex_init(&a->deliver_lock, NULL);
     (void)pthread_rwlock_wrlock(&js->lock);

@@ -242,25 +242,33 @@ stream_name(const struct stream *s)
     return s->name;
 }
 
+struct search {
+    const char *subject;
+    size_t len;
+    struct stream *found;
+};
+
+static bool
+on_overlap(void *arg, const char *pattern, void *value)
+{
+    struct search *v = arg;
+    if (subject_is_inside(v->subject, v->len, pattern, strlen(pattern))) {
+        v->found = value;
+    }
+    return v->found == NULL;
+}
+
 struct stream *
 stream_by_subject(struct js_account *a, const char *subject)
 {
-    struct stream *found = NULL;
-    size_t len = strlen(subject);
-    stream_admin_lock();
+    struct search v = {.subject = subject, .len = strlen(subject)};
     pthread_mutex_lock(&a->lock);
-    for (struct list_node *n = a->order.next; n != &a->order && found == NULL; n = n->next) {
-        struct stream *s = LIST_ENTRY(n, struct stream, node);
-        for (size_t i = 0; i < s->cfg->n_subjects && found == NULL; i++) {
-            const char *p = s->cfg->subjects[i];
-            if (subject_is_inside(subject, len, p, strlen(p))) {
-                found = stream_ref(s);
-            }
-        }
+    ptrie_overlaps(&a->subjects, subject, v.len, on_overlap, &v);
+    if (v.found != NULL) {
+        stream_ref(v.found);
     }
     pthread_mutex_unlock(&a->lock);
-    stream_admin_unlock();
-    return found;
+    return v.found;
 }
 
 bool

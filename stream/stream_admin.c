@@ -160,6 +160,10 @@ static enum js_error
 apply(struct stream *s, struct stream_config *cfg, uint64_t cid, struct js_fail *f)
 {
     struct stream_config *old = s->cfg;
+    if (js_account_add_subjects(s->acc, s, cfg) != ST_OK) {
+        stream_config_free(cfg);
+        return js_fail_status(f, ST_NOMEM);
+    }
     stream_lock(s);
     s->cfg = cfg;
     json_decref(s->cfg_answer);
@@ -177,6 +181,7 @@ apply(struct stream *s, struct stream_config *cfg, uint64_t cid, struct js_fail 
             st = ST_NOMEM;
         }
         stream_unlock(s);
+        js_account_remove_subjects(s->acc, s, cfg);
         stream_config_free(cfg);
         return js_fail_status(f, st);
     }
@@ -196,6 +201,7 @@ apply(struct stream *s, struct stream_config *cfg, uint64_t cid, struct js_fail 
     stream_unlock(s);
     stream_reserve(s, old->max_bytes, -1);
     stream_reserve(s, cfg->max_bytes, 1);
+    js_account_remove_subjects(s->acc, s, old);
     stream_config_free(old);
     if (st == ST_OK) {
         st = stream_serve(s);

@@ -149,21 +149,30 @@ stream_check_others(struct js_account *a, struct stream_config *c, bool pedantic
 
 /* ---- subjects of others, limits ---- */
 
+struct others {
+    const struct stream *self;
+    bool found;
+};
+
+static bool
+on_overlap(void *arg, const char *pattern, void *value)
+{
+    (void)pattern;
+    struct others *o = arg;
+    o->found = value != o->self;
+    return !o->found;
+}
+
 static bool
 overlaps_others(struct js_account *a, const struct stream_config *c, const struct stream *self)
 {
-    bool found = false;
+    struct others o = {.self = self};
     pthread_mutex_lock(&a->lock);
-    for (struct list_node *n = a->order.next; n != &a->order && !found; n = n->next) {
-        const struct stream *s = LIST_ENTRY(n, struct stream, node);
-        for (size_t i = 0; s != self && i < s->cfg->n_subjects && !found; i++) {
-            for (size_t k = 0; k < c->n_subjects && !found; k++) {
-                found = collide(s->cfg->subjects[i], c->subjects[k]);
-            }
-        }
+    for (size_t i = 0; i < c->n_subjects && !o.found; i++) {
+        ptrie_overlaps(&a->subjects, c->subjects[i], strlen(c->subjects[i]), on_overlap, &o);
     }
     pthread_mutex_unlock(&a->lock);
-    return found;
+    return o.found;
 }
 
 /* `more` bytes on top of what is reserved. */

@@ -192,6 +192,7 @@ swap(struct stream *s, struct stream_sources *v)
     struct stream_sources *old = s->sources;
     s->sources = v;
     stream_unlock(s);
+    atomic_fetch_add(&s->acc->n_sourced, (v != NULL) - (old != NULL));
     return old;
 }
 
@@ -234,7 +235,7 @@ stream_sources_appeared(struct js_account *a, const char *name)
 {
     struct stream **v;
     size_t n;
-    if (js_account_streams(a, &v, &n) != ST_OK) {
+    if (atomic_load(&a->n_sourced) == 0 || js_account_streams(a, &v, &n) != ST_OK) {
         return;
     }
     for (size_t i = 0; i < n; i++) {

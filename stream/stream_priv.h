@@ -30,7 +30,7 @@ struct transform;
  * who holds stream_admin_lock as well, so that one of the two is enough to read it. */
 struct stream {
     _Atomic uint32_t refs;
-    struct list_node node;  /* of the account's order, under the account's lock */
+    uint64_t mark;          /* of the account's last search that found it, under its lock */
     struct js *js;          /* borrowed: outlives it */
     struct js_account *acc; /* borrowed: outlives it */
     char *name;             /* owned */
