@@ -304,7 +304,7 @@ static const struct {
 };
 
 static void
-put_snapshot(struct event *e, const char *what, int64_t start, uint64_t bytes)
+put_snapshot(struct event *e, const char *what, json_t *client, int64_t start, uint64_t bytes)
 {
     put_names(e, NULL);
     if (strcmp(what, "snapshot_create") == 0) {
@@ -322,20 +322,19 @@ put_snapshot(struct event *e, const char *what, int64_t start, uint64_t bytes)
     if (strcmp(what, "restore_complete") == 0) {
         put_num(e, "bytes", bytes);
     }
-    put(e, "client", json_object());
+    put(e, "client", client != NULL ? json_incref(client) : json_object());
     put_domain(e);
 }
 
 void
-advise_snapshot(struct stream *s, const char *what, uint64_t cid, int64_t start, uint64_t bytes)
+advise_snapshot(struct stream *s, const char *what, json_t *client, int64_t start, uint64_t bytes)
 {
     struct event e;
-    (void)cid;
     for (size_t i = 0; i < sizeof snapshots / sizeof snapshots[0]; i++) {
         if (strcmp(snapshots[i].what, what) == 0 &&
             begin(&e, s, snapshots[i].type, ADVISORY "STREAM.%s.%s", snapshots[i].subject,
                   s->name)) {
-            put_snapshot(&e, what, start, bytes);
+            put_snapshot(&e, what, client, start, bytes);
             end(&e);
         }
     }

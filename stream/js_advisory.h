@@ -5,6 +5,7 @@
 #ifndef STREAM_JS_ADVISORY_H
 #define STREAM_JS_ADVISORY_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 struct consumer;
@@ -36,7 +37,7 @@ struct advise_batch {
 };
 void advise_batch_abandoned(struct stream *s, const struct advise_batch *b);
 /* begin of a snapshot or restore, and its end */
-void advise_snapshot(struct stream *s, const char *what, uint64_t cid, int64_t start,
+void advise_snapshot(struct stream *s, const char *what, json_t *client, int64_t start,
                      uint64_t bytes);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "stream/s2_block.h"
+
 enum { FRAME_MAX = 64 << 10, ENTRY_MAX = 80 << 20, CHUNK_HEAD = 4, CRC_LEN = 4 };
 enum { CHUNK_COMPRESSED = 0, CHUNK_PLAIN = 1, CHUNK_ID = 0xff };
 
@@ -163,44 +165,56 @@ take_chunk(struct snapshot_in *in, unsigned kind, const char *data, size_t len)
     if (!in->has_id) {
         return ST_SYNTAX;
     }
-    if (kind == CHUNK_COMPRESSED) {
-        return ST_UNSUPPORTED;
+    if (kind != CHUNK_COMPRESSED && kind != CHUNK_PLAIN) {
+        return kind >= 0x80 ? ST_OK : ST_SYNTAX;
     }
+    if (len < CRC_LEN) {
+        return ST_SYNTAX;
+    }
+    size_t before = in->raw.len;
+    const char *block = data + CRC_LEN;
+    enum status st = ST_OK;
     if (kind == CHUNK_PLAIN) {
-        if (len < CRC_LEN || crc32c(data + CRC_LEN, len - CRC_LEN) != get_le(data, 4)) {
-            return ST_SYNTAX;
-        }
-        buf_append(&in->raw, data + CRC_LEN, len - CRC_LEN);
-        return buf_status(&in->raw);
+        buf_append(&in->raw, block, len - CRC_LEN);
+        st = buf_status(&in->raw);
+    } else {
+        st = s2_block_read(&in->raw, block, len - CRC_LEN);
     }
-    return kind >= 0x80 ? ST_OK : ST_SYNTAX;
+    if (st == ST_OK && crc32c(in->raw.data + before, in->raw.len - before) != get_le(data, 4)) {
+        st = ST_SYNTAX;
+    }
+    return st;
 }
 
 enum status
 snapshot_feed(struct snapshot_in *in, const void *data, size_t len)
 {
-    enum status st = ST_OK;
+    if (in->taken > 0) {
+        memmove(in->framed.data, in->framed.data + in->taken, in->framed.len - in->taken);
+        in->framed.len -= in->taken;
+        in->taken = 0;
+    }
+    buf_append(&in->framed, data, len);
+    return buf_status(&in->framed);
+}
+
+/* The next whole frame. ST_AGAIN: there is none. */
+static enum status
+take_frame(struct snapshot_in *in)
+{
+    const char *p = in->framed.data + in->taken;
+    size_t left = in->framed.len - in->taken;
+    size_t n = left >= CHUNK_HEAD ? get_le(p + 1, 3) : 0;
+    if (left < CHUNK_HEAD || left - CHUNK_HEAD < n) {
+        return ST_AGAIN;
+    }
     if (in->at > 0) {
         memmove(in->raw.data, in->raw.data + in->at, in->raw.len - in->at);
         in->raw.len -= in->at;
         in->at = 0;
     }
-    buf_append(&in->framed, data, len);
-    size_t at = 0;
-    while (st == ST_OK && in->framed.len - at >= CHUNK_HEAD) {
-        const char *p = in->framed.data + at;
-        size_t n = get_le(p + 1, 3);
-        if (in->framed.len - at < CHUNK_HEAD + n) {
-            break;
-        }
-        st = take_chunk(in, (unsigned char)*p, p + CHUNK_HEAD, n);
-        at += CHUNK_HEAD + n;
-    }
-    if (at > 0) {
-        memmove(in->framed.data, in->framed.data + at, in->framed.len - at);
-        in->framed.len -= at;
-    }
-    return in->framed.failed ? ST_NOMEM : st;
+    in->taken += CHUNK_HEAD + n;
+    return take_chunk(in, (unsigned char)*p, p + CHUNK_HEAD, n);
 }
 
 /* ---- reading entries ---- */
@@ -231,8 +245,9 @@ get_uvarint(struct cursor *c)
     return 0;
 }
 
-enum status
-snapshot_next(struct snapshot_in *in, struct snapshot_entry *e)
+/* The next entry of what is unpacked. */
+static enum status
+next_entry(struct snapshot_in *in, struct snapshot_entry *e)
 {
     struct cursor c = {.p = in->raw.data, .n = in->raw.len, .at = in->at, .st = ST_OK};
     const size_t n = sizeof magic - 1;
@@ -241,7 +256,7 @@ snapshot_next(struct snapshot_in *in, struct snapshot_entry *e)
             return ST_AGAIN;
         }
         if (memcmp(c.p, magic, n) != 0) {
-            return ST_SYNTAX;
+            return ST_UNSUPPORTED;
         }
         in->has_magic = true;
         c.at = in->at = n;
@@ -265,6 +280,16 @@ snapshot_next(struct snapshot_in *in, struct snapshot_entry *e)
     e->data = e->name + e->name_len;
     in->at = c.at + e->name_len + e->hdr_len + e->data_len;
     return ST_OK;
+}
+
+enum status
+snapshot_next(struct snapshot_in *in, struct snapshot_entry *e)
+{
+    enum status st = next_entry(in, e);
+    while (st == ST_AGAIN && (st = take_frame(in)) == ST_OK) {
+        st = next_entry(in, e);
+    }
+    return st;
 }
 
 void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream as a sequence of bytes, as nats-server 2.15 has it: an archive of entries (NATSARC1) in
- * frames of S2, which we write uncompressed. Entries: "state.json", "consumers/NAME", messages (the
+ * frames of S2, which we read compressed or not and write
+ * uncompressed. Entries: "state.json", "consumers/NAME", messages (the
  * subject is their name), and an empty one at the end. Pure. */
 #ifndef STREAM_SNAPSHOT_FORMAT_H
 #define STREAM_SNAPSHOT_FORMAT_H
@@ -38,13 +39,14 @@ struct snapshot_entry {
 /* Owned by one; zeroed is ready. */
 struct snapshot_in {
     struct buf framed, raw;
-    size_t at; /* of raw: what is before it is done with */
+    size_t taken, at; /* of framed and of raw: what is before it is done with */
     bool has_id, has_magic;
 };
 void snapshot_in_fini(struct snapshot_in *in);
-/* ST_SYNTAX: not such a sequence, or damaged. ST_UNSUPPORTED: a compressed frame. ST_NOMEM. */
+/* ST_NOMEM. What it holds is unpacked by snapshot_next, a frame at a time. */
 enum status snapshot_feed(struct snapshot_in *in, const void *data, size_t len) MUST_CHECK;
-/* ST_OK: an entry; ST_AGAIN: none is whole. ST_SYNTAX. */
+/* ST_OK: an entry; ST_AGAIN: none is whole. ST_SYNTAX: damaged. ST_UNSUPPORTED: frames of S2, but
+ * no such archive in them. ST_NOMEM. */
 enum status snapshot_next(struct snapshot_in *in, struct snapshot_entry *e) MUST_CHECK;
 
 #endif

@@ -82,10 +82,11 @@ struct stream_snapshot_rq {
     const char *deliver_subject;
     bool no_consumers, check_msgs;
     int64_t chunk_size, window_size;
+    uint64_t cid; /* who asks */
 };
 enum js_error stream_snapshot(struct stream *s, const struct stream_snapshot_rq *rq,
                               json_t **answer, struct js_fail *f) MUST_CHECK;
-enum js_error stream_restore(struct js_account *a, struct stream_config *cfg, const json_t *state,
+enum js_error stream_restore(struct js_account *a, struct stream_config *cfg, uint64_t cid,
                              json_t **answer, struct js_fail *f) MUST_CHECK;
 
 /* A start: makes the stream of a record of the store, with its consumers. */

@@ -8,6 +8,7 @@
 #include "server/base/assert.h"
 #include "server/base/mem.h"
 #include "stream/consumer.h"
+#include "stream/consumer_copy.h"
 #include "stream/consumer_text.h"
 #include "stream/js_advisory.h"
 #include "stream/stream_admin.h"
@@ -33,6 +34,7 @@ restore_unref(struct restore *v)
     stream_config_free(v->cfg);
     stream_unref(v->s);
     snapshot_in_fini(&v->in);
+    json_decref(v->client);
     pthread_mutex_destroy(&v->lock);
     mem_free(v);
 }
@@ -150,7 +152,7 @@ take_place(struct restore *v)
     stream_unlock(s);
     while (st == ST_OK && (it = list_pop_front(&v->kept)) != NULL) {
         struct kept *k = LIST_ENTRY(it, struct kept, node);
-        st = consumer_recover(s, k->bytes, k->bytes + k->name_len + 1, k->len);
+        st = consumer_copy_in(s, k->bytes, k->bytes + k->name_len + 1, k->len);
         mem_free(k);
     }
     if (st == ST_OK) {
@@ -158,7 +160,7 @@ take_place(struct restore *v)
     }
     if (st == ST_OK) {
         stream_lock(s);
-        advise_snapshot(s, "restore_complete", 0, v->wall, v->bytes);
+        advise_snapshot(s, "restore_complete", v->client, v->wall, v->bytes);
         stream_unlock(s);
     }
     return st;
@@ -330,11 +332,10 @@ restore_new(struct js_account *a, struct stream_config *cfg)
 }
 
 enum js_error
-stream_restore(struct js_account *a, struct stream_config *cfg, const json_t *state,
-               json_t **answer_out, struct js_fail *f)
+stream_restore(struct js_account *a, struct stream_config *cfg, uint64_t cid, json_t **answer_out,
+               struct js_fail *f)
 {
     char id[23], subject[400];
-    (void)state;
     enum js_error e = check(a, cfg, f);
     if (e != JS_OK) {
         stream_config_free(cfg);
@@ -347,6 +348,7 @@ stream_restore(struct js_account *a, struct stream_config *cfg, const json_t *st
         return js_fail_status(f, ST_NOMEM);
     }
     const struct js_host *h = a->js->host;
+    v->client = h->client_info(h->ctx, cid);
     *answer_out = json_pack("{s:s}", "deliver_subject", subject);
     struct js_service *service = NULL;
     enum status st = *answer_out != NULL ? ST_OK : ST_NOMEM;

@@ -14,8 +14,10 @@
 /* One message on its way into the store. */
 struct rput {
     struct mlog_put p;
-    struct restore *v; /* ref */
+    struct restore *v; /* ref, once it is appended */
     char *reply;       /* owned: answered when this is committed; or NULL */
+    uint64_t seq;
+    int64_t ts;
 };
 
 /* ---- entries; v->lock is held ---- */
@@ -42,7 +44,7 @@ make_stream(struct restore *v, const json_t *state)
     if (st == ST_OK && first > 1) {
         st = mlog_purge_to(v->s->log, (uint64_t)first, &n);
     }
-    advise_snapshot(v->s, "restore_create", 0, v->wall, 0);
+    advise_snapshot(v->s, "restore_create", v->client, v->wall, 0);
     stream_unlock(v->s);
     return st;
 }
@@ -92,9 +94,69 @@ on_stored(struct store_op *first, struct list_node *more, enum status st)
 }
 
 static enum status
-append(struct restore *v, struct rput *u, const struct snapshot_entry *e)
+append(struct restore *v, struct rput *u)
 {
     struct stream *s = v->s;
+    struct list_node one;
+    const struct msg *m = u->p.op.msg;
+    uint64_t size = mlog_size(s->memory, m->subject_len, m->hdr_len, m->data_len);
+    list_init(&one);
+    list_push_back(&one, &u->p.op.node);
+    stream_lock(s);
+    enum status st = u->seq > mlog_last_seq(s->log) ? ST_OK : ST_INVAL;
+    if (st == ST_OK && u->seq > mlog_last_seq(s->log) + 1) {
+        st = mlog_skip_to(s->log, u->seq);
+    }
+    if (st == ST_OK) {
+        st = mlog_append(s->log, &one, u->ts);
+    }
+    if (st == ST_OK) {
+        js_account_use(s->acc, s->memory, (int64_t)size);
+    }
+    stream_unlock(s);
+    return st;
+}
+
+static void
+rput_free(struct rput *u)
+{
+    msg_unref(u->p.op.msg);
+    mem_free(u->reply);
+    mem_free(u);
+}
+
+/* The message that was held back goes to the store. reply: to be answered when it is committed, or
+ * NULL. True: it will be. */
+static bool
+push_held(struct restore *v, const char *reply)
+{
+    struct rput *u = v->held;
+    v->held = NULL;
+    if (u == NULL) {
+        return false;
+    }
+    if (v->why[0] != '\0') {
+        rput_free(u);
+        return false;
+    }
+    u->reply = reply != NULL ? mem_strdup(reply) : NULL;
+    u->v = restore_ref(v);
+    u->p.op.done = on_stored;
+    u->p.op.group = stream_ref(v->s);
+    if (append(v, u) != ST_OK) {
+        restore_fail(v, "a message could not be stored");
+        rput_free(u);
+        stream_unref(v->s);
+        restore_unref(v);
+        return false;
+    }
+    return reply != NULL;
+}
+
+/* It is held back until the next one comes: the last of a chunk takes the chunk's answer along. */
+static void
+on_msg(struct restore *v, const struct snapshot_entry *e)
+{
     const char *value;
     size_t n;
     struct msg_spec spec = {.subject = e->name,
@@ -106,56 +168,20 @@ append(struct restore *v, struct rput *u, const struct snapshot_entry *e)
     bool marked = hdr_find(spec.hdr, spec.hdr_len, "Nats-TTL", &value, &n) ||
                   hdr_find(spec.hdr, spec.hdr_len, "Nats-Schedule", &value, &n);
     spec.flags = marked ? MSG_MARKED : 0;
-    enum status st = msg_new(&u->p.op.msg, &spec);
-    if (st != ST_OK) {
-        return st;
-    }
-    struct list_node one;
-    list_init(&one);
-    list_push_back(&one, &u->p.op.node);
-    stream_lock(s);
-    st = e->seq > mlog_last_seq(s->log) ? ST_OK : ST_INVAL;
-    if (st == ST_OK && e->seq > mlog_last_seq(s->log) + 1) {
-        st = mlog_skip_to(s->log, e->seq);
-    }
-    if (st == ST_OK) {
-        st = mlog_append(s->log, &one, e->ts);
-    }
-    if (st == ST_OK) {
-        int64_t size = (int64_t)mlog_size(s->memory, spec.subject_len, spec.hdr_len, spec.data_len);
-        js_account_use(s->acc, s->memory, size);
-    }
-    stream_unlock(s);
-    return st;
-}
-
-/* reply: to be answered when it is committed, or NULL. True: it will be. */
-static bool
-on_msg(struct restore *v, const struct snapshot_entry *e, const char *reply)
-{
+    (void)push_held(v, NULL);
     if (e->seq == 0) {
         restore_fail(v, "a message without a sequence");
-        return false;
+        return;
     }
     struct rput *u = mem_alloc(sizeof *u);
-    if (u == NULL) {
-        restore_fail(v, "out of memory");
-        return false;
-    }
-    u->v = restore_ref(v);
-    u->reply = reply != NULL ? mem_strdup(reply) : NULL;
-    u->p.op.done = on_stored;
-    u->p.op.group = stream_ref(v->s);
-    if (append(v, u, e) != ST_OK) {
-        restore_fail(v, "a message could not be stored");
-        msg_unref(u->p.op.msg);
-        mem_free(u->reply);
+    if (u == NULL || msg_new(&u->p.op.msg, &spec) != ST_OK) {
         mem_free(u);
-        stream_unref(v->s);
-        restore_unref(v);
-        return false;
+        restore_fail(v, "out of memory");
+        return;
     }
-    return reply != NULL;
+    u->seq = e->seq;
+    u->ts = e->ts;
+    v->held = u;
 }
 
 static void
@@ -187,9 +213,8 @@ is_consumer(const struct snapshot_entry *e)
     return e->seq == 0 && e->hdr_len == 0 && e->name_len > n && memcmp(e->name, CONSUMERS, n) == 0;
 }
 
-/* True: it took the reply. */
-static bool
-on_entry(struct restore *v, const struct snapshot_entry *e, const char *reply)
+static void
+on_entry(struct restore *v, const struct snapshot_entry *e)
 {
     if (v->whole) {
         restore_fail(v, "there is something behind the end");
@@ -204,27 +229,24 @@ on_entry(struct restore *v, const struct snapshot_entry *e, const char *reply)
     } else if (is_consumer(e)) {
         on_consumer(v, e);
     } else {
-        return on_msg(v, e, reply);
+        on_msg(v, e);
     }
-    return false;
 }
 
 bool
 restore_digest(struct restore *v, const void *data, size_t len, const char *reply)
 {
     struct snapshot_entry e;
-    bool took = false;
     enum status st = snapshot_feed(&v->in, data, len);
     while (st == ST_OK && v->why[0] == '\0' && (st = snapshot_next(&v->in, &e)) == ST_OK) {
-        struct snapshot_in rest = v->in;
-        struct snapshot_entry next;
-        bool last = snapshot_next(&rest, &next) != ST_OK || next.name_len == 0;
-        took |= on_entry(v, &e, last ? reply : NULL);
+        on_entry(v, &e);
     }
     if (st == ST_UNSUPPORTED) {
-        restore_fail(v, "the copy is compressed, which is not supported");
+        restore_fail(v, "the copy is of a server before 2.15, which is not supported");
+    } else if (st == ST_NOMEM) {
+        restore_fail(v, "out of memory");
     } else if (st != ST_AGAIN && st != ST_OK) {
         restore_fail(v, "the copy is damaged");
     }
-    return took;
+    return push_held(v, reply);
 }

@@ -14,6 +14,7 @@
 #include "stream/snapshot_format.h"
 #include "stream/stream_config.h"
 
+struct rput;
 struct stream;
 
 /* A consumer waits for the end. */
@@ -35,6 +36,8 @@ struct restore {
     struct js_service *service;
     struct snapshot_in in; /* what came, and is not dealt with yet */
     struct list_node kept; /* owned */
+    struct rput *held;     /* owned, within restore_digest: a message not given to the store yet */
+    json_t *client;        /* owned, or NULL: who asked, for advisories */
     uint64_t last_seq, bytes;
     int64_t heard; /* monotonic */
     int64_t wall;  /* of the beginning */

@@ -9,10 +9,11 @@
 #include "server/base/assert.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "stream/consumer_copy.h"
+#include "stream/consumer_priv.h"
 #include "stream/consumer_text.h"
 #include "stream/js_advisory.h"
 #include "stream/snapshot_format.h"
-#include "stream/store_read.h"
 #include "stream/stream_priv.h"
 
 enum { DEFAULT_CHUNK = 128 << 10, MAX_CHUNK = 1 << 20, DEFAULT_WINDOW = 8 << 20 };
@@ -28,6 +29,7 @@ struct snapshot {
     struct stream *s;       /* ref */
     struct mcursor *cursor; /* owned */
     char *to;               /* owned */
+    json_t *client;         /* owned, or NULL: who asked, for advisories */
     char ack[600];          /* the subject of acknowledgements, up to its last two tokens */
     struct js_service *service;
     uint64_t next, end, index, bytes;
@@ -50,6 +52,7 @@ snapshot_unref(struct snapshot *v)
     mcursor_free(v->cursor);
     snapshot_out_fini(&v->out);
     mem_free(v->to);
+    json_decref(v->client);
     stream_unref(v->s);
     mem_free(v);
 }
@@ -84,16 +87,22 @@ on_ack(void *arg, const struct js_in *in)
 
 /* ---- filling ---- */
 
-static bool
-add_consumer(void *arg, const struct store_record *r)
+/* Under the stream's lock. */
+static enum status
+add_consumer(struct snapshot *v, const struct consumer *c)
 {
-    struct snapshot *v = arg;
     char name[600];
-    int n = snprintf(name, sizeof name, "consumers/%.*s", (int)r->name_len, r->name);
-    if (n > 0 && (size_t)n < sizeof name) {
-        snapshot_put(&v->out, name, (size_t)n, v->wall, r->data, r->data_len);
+    struct buf text;
+    int n = snprintf(name, sizeof name, "consumers/%s", c->name);
+    buf_init(&text);
+    consumer_copy_out(c, &text);
+    enum status st = buf_status(&text);
+    if (st == ST_OK) {
+        snapshot_put(&v->out, name, (size_t)n, v->wall, text.data, text.len);
+        st = snapshot_out_status(&v->out);
     }
-    return snapshot_out_status(&v->out) == ST_OK;
+    buf_fini(&text);
+    return st;
 }
 
 /* Under the stream's lock, up to a chunk. */
@@ -209,7 +218,7 @@ turn(struct snapshot *v)
     }
     if (status != NULL) {
         emit(v, NULL, status, 0);
-        advise_snapshot(v->s, "snapshot_complete", 0, v->wall, v->bytes);
+        advise_snapshot(v->s, "snapshot_complete", v->client, v->wall, v->bytes);
     }
     bool more = v->slots > 0 && v->had_interest;
     stream_unlock(v->s);
@@ -239,25 +248,50 @@ clamp(int64_t v, int64_t otherwise, int64_t most)
     return v > most ? most : v;
 }
 
-/* state.json, then the consumers. No lock held: it reads the store. */
+static size_t
+count_consumers(const struct snapshot *v)
+{
+    size_t n = 0;
+    struct list_node *it, *tmp;
+    LIST_FOREACH_SAFE(it, tmp, &v->s->consumer_order)
+    {
+        n += consumer_is_copied(LIST_ENTRY(it, struct consumer, node));
+    }
+    return v->no_consumers ? 0 : n;
+}
+
+/* state.json, then the consumers, as many as it says. Under the stream's lock. */
 static enum status
 put_head(struct snapshot *v, json_t *state)
 {
-    size_t n = json_dumpb(state, NULL, 0, JSON_COMPACT);
-    char *text = mem_alloc_raw(n + 1);
+    json_t *own = json_copy(state);
+    size_t left = count_consumers(v);
+    char *text = NULL;
+    size_t n = 0;
+    if (own != NULL &&
+        json_object_set_new(own, "consumer_count", json_integer((json_int_t)left)) == 0) {
+        n = json_dumpb(own, NULL, 0, JSON_COMPACT);
+        text = mem_alloc_raw(n + 1);
+    }
     if (text == NULL) {
+        json_decref(own);
         return ST_NOMEM;
     }
-    json_dumpb(state, text, n, JSON_COMPACT);
+    json_dumpb(own, text, n, JSON_COMPACT);
+    json_decref(own);
     snapshot_put(&v->out, "state.json", strlen("state.json"), v->wall, text, n);
     mem_free(text);
-    if (!v->no_consumers && !v->s->memory) {
-        enum status st = store_consumers(js_store(v->s->js, false), v->s->id, add_consumer, v);
-        if (st != ST_OK) {
-            return st;
+    enum status st = snapshot_out_status(&v->out);
+    struct list_node *it, *tmp;
+    LIST_FOREACH_SAFE(it, tmp, &v->s->consumer_order)
+    {
+        const struct consumer *c = LIST_ENTRY(it, struct consumer, node);
+        if (left > 0 && st == ST_OK && consumer_is_copied(c)) {
+            st = add_consumer(v, c);
+            left--;
         }
     }
-    return snapshot_out_status(&v->out);
+    return st;
 }
 
 static enum status
@@ -278,6 +312,7 @@ snapshot_new(struct snapshot **out, struct stream *s, const struct stream_snapsh
     v->slots = window / (int64_t)v->chunk > 0 ? window / (int64_t)v->chunk : 1;
     v->started = v->heard = js_now(s->js);
     v->wall = js_wall(s->js);
+    v->client = s->js->host->client_info(s->js->host->ctx, rq->cid);
     v->to = mem_strdup(rq->deliver_subject);
     snprintf(v->ack, sizeof v->ack, "$JS.SNAPSHOT.ACK.%s.%s", s->name,
              random_name(id, sizeof id - 1));
@@ -315,14 +350,19 @@ stream_snapshot(struct stream *s, const struct stream_snapshot_rq *rq, json_t **
     stream_lock(s);
     v->next = mlog_first_seq(s->log);
     v->end = mlog_committed(s->log);
-    advise_snapshot(s, "snapshot_create", 0, v->wall, 0);
+    advise_snapshot(s, "snapshot_create", v->client, v->wall, 0);
     stream_unlock(s);
     json_t *info = stream_info_json(s, NULL, NULL, f);
     json_t *state = json_object_get(info, "state");
     *answer = info != NULL ? json_pack("{s:O,s:O}", "config", json_object_get(info, "config"),
                                        "state", state)
                            : NULL;
-    rc = *answer != NULL ? put_head(v, state) : ST_NOMEM;
+    rc = ST_NOMEM;
+    if (*answer != NULL) {
+        stream_lock(s);
+        rc = put_head(v, state);
+        stream_unlock(s);
+    }
     json_decref(info);
     if (rc == ST_OK) {
         rc = subscribe(v);

@@ -33,7 +33,7 @@ restore(struct js_req *q, const struct ask *ask)
         stream_config_free(cfg);
         return;
     }
-    if (stream_restore(q->acc, cfg, ask->state, &answer, &q->fail) != JS_OK) {
+    if (stream_restore(q->acc, cfg, q->r->origin.cid, &answer, &q->fail) != JS_OK) {
         q->failed = true;
         return;
     }

@@ -33,7 +33,8 @@ snapshot(struct js_req *q, struct stream *s)
                                         .no_consumers = ask.no_consumers,
                                         .check_msgs = ask.check_msgs,
                                         .chunk_size = ask.chunk_size,
-                                        .window_size = ask.window_size};
+                                        .window_size = ask.window_size,
+                                        .cid = q->r->origin.cid};
         if (to == NULL || !subject_is_literal(to, strlen(to))) {
             js_req_fail(q, JS_ERR_SNAPSHOT_DELIVER_SUBJECT_INVALID);
         } else if (stream_snapshot(s, &rq, &answer, &q->fail) != JS_OK) {

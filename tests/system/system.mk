@@ -31,6 +31,11 @@ SUITES       += jstalk
 SUITE_jstalk  = python3 tests/system/jsapi/talk.py $(SLUICE)
 NEEDS_jstalk  = $(SLUICE)
 
+# Streams move between nats-server and ours, both ways.
+SUITES         += jsmigrate
+SUITE_jsmigrate = python3 tests/system/jsapi/migrate.py $(SLUICE)
+NEEDS_jsmigrate = $(SLUICE)
+
 # Everything at once, under the sanitizers and in the release build; each ends with a clean exit.
 SECONDS ?= 60
 soak: ## A server under everything at once, per build: release, asan, tsan (SECONDS=60 each)

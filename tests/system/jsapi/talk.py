@@ -115,7 +115,7 @@ class Client:
             return False
         fixed = 5 if words[0] == "HMSG" else 4
         reply = words[3] if len(words) > fixed else ""
-        text = rest[:size].decode("utf-8", "replace")
+        text = rest[:size].decode("utf-8", "surrogateescape")
         self.data = rest[size + 2:]
         if words[1].startswith("in.") and words[2] == "1":
             self.answers.setdefault(words[1], []).append(text)
@@ -313,6 +313,7 @@ def judge(path, binaries):
 
 
 def main():
+    sys.stdout.reconfigure(errors="backslashreplace")
     reference = shutil.which("nats-server")
     if reference is None:
         print("SKIP jstalk nats-server is not here (it needs Go 1.24 or newer)")
