@@ -7,6 +7,11 @@ LOADGEN_SRC := $(wildcard tests/bench/loadgen/*.c)
 LOADGEN_OBJ := $(LOADGEN_SRC:%.c=build/bench/obj/%.o) \
                $(addprefix build/bench/obj/server/base/,assert.o buf.o clock.o mem.o status.o)
 
+# The load of the overload protocol as a program of its own, for servers anywhere.
+OVERLOAD     := build/bench/overload
+OVERLOAD_OBJ := $(patsubst %.c,build/bench/obj/%.o,$(wildcard tests/bench/tool/*.c)) \
+                $(filter-out %/main.o %/modes.o %/opts.o %/flood.o %/pubsub.o $(patsubst %.c,build/bench/obj/%.o,$(wildcard tests/bench/loadgen/mode_*.c)),$(LOADGEN_OBJ))
+
 build/bench/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) $(BASE_CFLAGS) -O2 $(CFLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
@@ -14,9 +19,12 @@ build/bench/obj/%.o: %.c
 $(LOADGEN): $(LOADGEN_OBJ)
 	$(call quiet,LINK,$@)$(CC) -O2 $(CFLAGS) $(LDFLAGS) -o $@ $^ -ljansson -lm
 
--include $(LOADGEN_OBJ:.o=.d)
+$(OVERLOAD): $(OVERLOAD_OBJ)
+	$(call quiet,LINK,$@)$(CC) -O2 $(CFLAGS) $(LDFLAGS) -o $@ $^ -ljansson -lm
 
-loadgen: $(LOADGEN)
+-include $(LOADGEN_OBJ:.o=.d) $(OVERLOAD_OBJ:.o=.d)
+
+loadgen: $(LOADGEN) $(OVERLOAD)
 
 BENCH := python3 tests/bench/bench.py $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CASES)
 

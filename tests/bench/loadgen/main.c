@@ -42,8 +42,14 @@ static int
 run(const struct mode *mode, const struct opts *o)
 {
     struct bench b = {.opts = o};
-    enum status st = net_init(&b.net, o->server);
+    char host[64] = "";
+    const char *port = strrchr(o->server, ':');
+    enum status st = ST_INVAL;
 
+    if (port != NULL && (size_t)(port - o->server) < sizeof(host)) {
+        memcpy(host, o->server, (size_t)(port - o->server));
+        st = net_init(&b.net, host, port + 1, NET_LOOPBACK);
+    }
     if (st != ST_OK) {
         return usage("--server must be HOST:PORT on loopback, not ", o->server);
     }

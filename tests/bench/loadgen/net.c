@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/bench/loadgen/net.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,25 +41,44 @@ net_fail(struct net *n, const char *fmt, ...)
     va_end(ap);
 }
 
-enum status
-net_init(struct net *n, const char *address)
+static bool
+is_loopback(const struct sockaddr *addr)
 {
-    char host[64];
-    const char *colon = strrchr(address, ':');
+    if (addr->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)addr;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    const struct sockaddr_in6 *in6 = (const void *)addr;
+    return addr->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+static enum status
+look_up(struct net *n, const char *host, const char *port)
+{
+    const struct addrinfo want = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+
+    if (getaddrinfo(host, port, &want, &list) != 0) {
+        return ST_NOTFOUND;
+    }
+    memcpy(&n->addr, list->ai_addr, list->ai_addrlen);
+    n->addr_len = list->ai_addrlen;
+    freeaddrinfo(list);
+    return ST_OK;
+}
+
+enum status
+net_init(struct net *n, const char *host, const char *port, enum net_reach reach)
+{
+    enum status st;
 
     memset(n, 0, sizeof(*n));
-    if (colon == NULL || (size_t)(colon - address) >= sizeof(host)) {
-        return ST_INVAL;
+    st = look_up(n, host, port);
+    if (st != ST_OK) {
+        return st;
     }
-    memcpy(host, address, (size_t)(colon - address));
-    host[colon - address] = '\0';
-    n->addr.sin_family = AF_INET;
-    n->addr.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
-    if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host,
-                  &n->addr.sin_addr) != 1) {
-        return ST_INVAL;
-    }
-    if ((ntohl(n->addr.sin_addr.s_addr) >> 24) != 127) {
+    if (reach == NET_LOOPBACK && !is_loopback((const struct sockaddr *)&n->addr)) {
         return ST_PERM;
     }
     n->scratch = mem_alloc_raw(SCRATCH_SIZE);
@@ -339,6 +360,10 @@ handshake(struct conn *c, const char *extra)
     if (await(c, 0) != ST_OK) {
         return ST_CLOSED;
     }
+    if (strstr(n->info, "\"tls_required\":true") != NULL) {
+        net_fail(n, "the server wants TLS, which is not spoken here");
+        return ST_UNSUPPORTED;
+    }
     conn_printf(c,
                 "CONNECT {\"verbose\":false,\"pedantic\":false,\"lang\":\"c\",\"version\":\"1\","
                 "\"protocol\":1,\"headers\":true,\"no_responders\":true,\"echo\":true%s",
@@ -359,19 +384,21 @@ handshake(struct conn *c, const char *extra)
 enum status
 conn_open(struct conn *c, struct net *n, const char *extra)
 {
+    const struct timeval patience = {.tv_sec = HANDSHAKE_S}; /* of connect() */
     int one = 1;
 
     c->net = n;
     buf_init(&c->out);
     buf_init(&c->carry);
-    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    c->fd = socket(n->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (c->fd < 0) {
         net_fail(n, "socket: %s", strerror(errno));
         return ST_IO;
     }
     struct epoll_event ev = {.events = EPOLLIN, .data = {.ptr = c}};
     if (setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0 ||
-        connect(c->fd, (struct sockaddr *)&n->addr, sizeof(n->addr)) != 0 ||
+        setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
+        connect(c->fd, (struct sockaddr *)&n->addr, n->addr_len) != 0 ||
         fcntl(c->fd, F_SETFL, O_NONBLOCK) != 0 ||
         epoll_ctl(n->epfd, EPOLL_CTL_ADD, c->fd, &ev) != 0) {
         net_fail(n, "cannot connect: %s", strerror(errno));

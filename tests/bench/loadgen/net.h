@@ -5,9 +5,9 @@
 #ifndef TESTS_BENCH_LOADGEN_NET_H
 #define TESTS_BENCH_LOADGEN_NET_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "server/base/buf.h"
 #include "server/base/status.h"
@@ -17,12 +17,13 @@
 
 struct net {
     int epfd;
-    struct sockaddr_in addr; /* of the server */
-    char *scratch;           /* owned: where all connections read */
-    const char *user;        /* borrowed from the options; NULL: no authentication */
-    const char *pass;        /* borrowed from the options */
-    char failure[256];       /* why the run cannot go on; "" while it can */
-    char info[2048];         /* the start of the last INFO */
+    struct sockaddr_storage addr; /* of the server */
+    socklen_t addr_len;
+    char *scratch;     /* owned: where all connections read */
+    const char *user;  /* borrowed from the options; NULL: no authentication */
+    const char *pass;  /* borrowed from the options */
+    char failure[256]; /* why the run cannot go on; "" while it can */
+    char info[2048];   /* the start of the last INFO */
 };
 
 /* One connection. Open to the modes, which read its counters. Owned by its maker. */
@@ -45,8 +46,13 @@ struct conn {
     void *arg;                                               /* borrowed: the mode's */
 };
 
-/* address: "host:port", loopback only (ST_PERM otherwise: this is a weapon). */
-enum status net_init(struct net *n, const char *address) MUST_CHECK;
+/* Where a run may be aimed: this is a weapon. */
+enum net_reach { NET_LOOPBACK, NET_ANYWHERE };
+
+/* The first address of that host. ST_NOTFOUND: there is no such host; ST_PERM: not within reach;
+ * net_fini only after ST_OK. */
+enum status net_init(struct net *n, const char *host, const char *port,
+                     enum net_reach reach) MUST_CHECK;
 void net_fini(struct net *n);
 
 /* Notes why the run cannot go on; the first reason stays. */

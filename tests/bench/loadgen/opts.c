@@ -2,20 +2,9 @@
 #include "tests/bench/loadgen/opts.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum opt_type { OPT_TEXT, OPT_REAL, OPT_LONG, OPT_RATE };
-
-struct opt {
-    const char *name;
-    enum opt_type type;
-    size_t field;
-    double min;
-    double max;
-    const char *def;
-    const char *help;
-};
+#include "tests/bench/loadgen/optab.h"
 
 #define FIELD(f) offsetof(struct opts, f)
 
@@ -62,66 +51,24 @@ static const struct opt table[] = {
     {"pause-for", OPT_REAL, FIELD(pause_for), 0, 60, "0", "seconds until SIGCONT; 0: no pause"},
     {"held", OPT_LONG, FIELD(held), 0, 10000000, "0",
      "queue limit plus workers: gives told_ms, from eviction to refusal (overload)"},
+    {NULL, OPT_TEXT, 0, 0, 0, NULL, NULL},
 };
-
-#define TABLE_LEN (sizeof(table) / sizeof(table[0]))
-
-static bool
-set(struct opts *o, const struct opt *row, const char *text)
-{
-    char *field = (char *)o + row->field;
-    char *end = NULL;
-
-    if (row->type == OPT_TEXT) {
-        memcpy(field, &text, sizeof(text));
-        return true;
-    }
-    if (row->type == OPT_RATE && strcmp(text, "max") == 0) {
-        double zero = 0;
-        memcpy(field, &zero, sizeof(zero));
-        return true;
-    }
-    double v = strtod(text, &end);
-    if (*text == '\0' || *end != '\0' || v < row->min || v > row->max) {
-        return false;
-    }
-    if (row->type == OPT_LONG) {
-        long n = (long)v;
-        memcpy(field, &n, sizeof(n));
-        return (double)n == v;
-    }
-    memcpy(field, &v, sizeof(v));
-    return true;
-}
-
-static const struct opt *
-find(const char *arg)
-{
-    for (size_t i = 0; i < TABLE_LEN; i++) {
-        if (strcmp(arg, table[i].name) == 0) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
 
 enum status
 opts_parse(struct opts *o, int argc, char **argv, const char **why)
 {
+    const struct opt *row = NULL;
+    int used = 0;
+
     memset(o, 0, sizeof(*o));
-    for (size_t i = 0; i < TABLE_LEN; i++) {
-        if (table[i].def != NULL && strcmp(table[i].def, "0") != 0) {
-            (void)set(o, &table[i], table[i].def);
-        }
-    }
-    for (int i = 1; i < argc; i += 2) {
+    optab_defaults(o, table);
+    for (int i = 1; i < argc; i += used) {
         if (strcmp(argv[i], "--") == 0) {
             o->rest = argv + i + 1;
             return ST_OK;
         }
-        const struct opt *row = strncmp(argv[i], "--", 2) == 0 ? find(argv[i] + 2) : NULL;
         *why = argv[i];
-        if (row == NULL || i + 1 >= argc || !set(o, row, argv[i + 1])) {
+        if (optab_take(o, table, argc - i, argv + i, &row, &used) != ST_OK) {
             return ST_INVAL;
         }
         o->seconds_given |= row->field == FIELD(seconds);
@@ -133,11 +80,5 @@ opts_parse(struct opts *o, int argc, char **argv, const char **why)
 void
 opts_help(FILE *out)
 {
-    for (size_t i = 0; i < TABLE_LEN; i++) {
-        (void)fprintf(out, "  --%-15s %s", table[i].name, table[i].help);
-        if (table[i].def != NULL && table[i].def[0] != '\0' && strcmp(table[i].def, "0") != 0) {
-            (void)fprintf(out, " [%s]", table[i].def);
-        }
-        (void)fputc('\n', out);
-    }
+    optab_help(out, table);
 }

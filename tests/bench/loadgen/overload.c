@@ -31,7 +31,7 @@ static void send_attempt(struct overload *v, uint32_t call, int64_t from, int64_
 static bool
 may_retry(const struct overload *v, const struct call *c)
 {
-    return c->attempts <= v->b->opts->retries;
+    return c->attempts <= v->opts->retries;
 }
 
 static void
@@ -71,7 +71,7 @@ on_refusal(struct overload *v, struct attempt *a, const struct frame *f, int64_t
     hist_add(&v->told, now - a->from);
     if ((v->retry == RETRY_HINT || v->retry == RETRY_ERROR) && wait >= 0 && may_retry(v, c)) {
         if (delay_push(&v->retries, now + wait, a->call) != ST_OK) {
-            net_fail(&v->b->net, "out of memory");
+            net_fail(v->net, "out of memory");
         }
         return;
     }
@@ -124,7 +124,7 @@ on_reply(struct conn *conn, const struct frame *f)
     int64_t now = clock_mono_ns();
 
     if (id >= v->nattempt) {
-        net_fail(&v->b->net, "a reply on a subject that no request had");
+        net_fail(v->net, "a reply on a subject that no request had");
         return;
     }
     struct attempt *a = &v->attempt[id];
@@ -156,7 +156,7 @@ note_eviction(struct overload *v, int64_t now)
         return;
     }
     uint64_t left = v->runs + v->answers[ANSWER_408];
-    if (v->nattempt > left + v->evictions + (uint64_t)v->b->opts->held) {
+    if (v->nattempt > left + v->evictions + (uint64_t)v->opts->held) {
         v->evicted_at[v->evictions++ % EVICTED_RING] = now;
     }
 }
@@ -168,7 +168,7 @@ send_attempt(struct overload *v, uint32_t call, int64_t from, int64_t now)
     size_t id = v->nattempt;
 
     if (id == v->attempt_max) {
-        net_fail(&v->b->net, "more attempts than the run was sized for");
+        net_fail(v->net, "more attempts than the run was sized for");
         return;
     }
     struct conn *c = &v->conn[id % v->nconn];
@@ -176,8 +176,8 @@ send_attempt(struct overload *v, uint32_t call, int64_t from, int64_t now)
     v->call[call].attempts++;
     v->open++;
     int n = snprintf(head, sizeof(head), "%s %s %s.%zu.%zu",
-                     v->b->opts->timeout_header != NULL ? "HPUB" : "PUB", v->b->opts->subject,
-                     v->inbox, id % v->nconn, id);
+                     v->opts->timeout_header != NULL ? "HPUB" : "PUB", v->opts->subject, v->inbox,
+                     id % v->nconn, id);
     conn_put(c, head, (size_t)n);
     conn_put(c, v->tail.data, v->tail.len);
     note_eviction(v, now);
@@ -187,7 +187,7 @@ void
 overload_call(struct overload *v, int64_t due, int64_t now)
 {
     if (v->ncall == v->call_max) {
-        net_fail(&v->b->net, "more calls than the run was sized for");
+        net_fail(v->net, "more calls than the run was sized for");
         return;
     }
     v->call[v->ncall] = (struct call){.due = due};
@@ -226,7 +226,7 @@ overload_next(const struct overload *v)
 static void
 make_tail(struct overload *v)
 {
-    const struct opts *o = v->b->opts;
+    const struct opts *o = v->opts;
     size_t size = strlen(o->payload);
 
     if (o->timeout_header == NULL) {
@@ -242,7 +242,7 @@ static enum status
 open_all(struct overload *v)
 {
     for (size_t i = 0; i < v->nconn; i++) {
-        enum status st = conn_open(&v->conn[i], &v->b->net, "");
+        enum status st = conn_open(&v->conn[i], v->net, v->login);
         if (st != ST_OK) {
             return st;
         }
@@ -258,25 +258,32 @@ open_all(struct overload *v)
 }
 
 enum status
-overload_init(struct overload *v, struct bench *b)
+overload_init(struct overload *v, const struct overload_plan *plan)
 {
-    const struct opts *o = b->opts;
+    const struct opts *o = plan->opts;
     double calls = o->rate * o->seconds * 1.2 + 1000;
     double attempts = calls * (strcmp(o->retry, "none") == 0 ? 1 : (double)o->retries + 1);
 
     memset(v, 0, sizeof(*v));
-    v->b = b;
+    v->net = plan->net;
+    v->opts = o;
+    v->out = plan->out;
+    v->login = plan->login == NULL ? "" : plan->login;
     buf_init(&v->tail);
     if (parse_retry(o->retry, &v->retry) != ST_OK || o->rate <= 0 || attempts > ATTEMPTS_MAX ||
         strlen(o->subject) > 100) {
-        net_fail(&b->net, "overload: a rate, a known --retry and at most 20 million attempts");
+        net_fail(v->net, "a rate, a known --retry and 20 million requests at most: "
+                         "less --rate, --seconds or --retries");
         return ST_INVAL;
     }
     v->patience = (int64_t)(o->patience * (double)CLOCK_S);
     v->nconn = (size_t)o->conns;
     v->call_max = (size_t)calls;
     v->attempt_max = (size_t)attempts;
-    (void)snprintf(v->inbox, sizeof(v->inbox), "_INBOX.lg%d", (int)getpid());
+    (void)snprintf(v->inbox, sizeof(v->inbox), "_INBOX.lg%d-%u", (int)getpid(), plan->index);
+    v->rand[0] = 0x330e;
+    v->rand[1] = (unsigned short)(o->seed + plan->index);
+    v->rand[2] = (unsigned short)((o->seed + plan->index) >> 16);
     make_tail(v);
     v->conn = mem_alloc_array(v->nconn, sizeof(*v->conn));
     v->call = mem_alloc_array(v->call_max, sizeof(*v->call));

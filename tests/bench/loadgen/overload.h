@@ -6,11 +6,14 @@
 #ifndef TESTS_BENCH_LOADGEN_OVERLOAD_H
 #define TESTS_BENCH_LOADGEN_OVERLOAD_H
 
+#include <jansson.h>
+
 #include "tests/bench/loadgen/answer.h"
 #include "tests/bench/loadgen/delay.h"
 #include "tests/bench/loadgen/hist.h"
 #include "tests/bench/loadgen/meter.h"
-#include "tests/bench/loadgen/mode.h"
+#include "tests/bench/loadgen/net.h"
+#include "tests/bench/loadgen/opts.h"
 
 enum outcome {
     CALL_OPEN,
@@ -38,12 +41,26 @@ struct attempt {
     bool timed_out;
 };
 
+/* What one load is to be. */
+struct overload_plan {
+    struct net *net;         /* borrowed: outlives the load */
+    const struct opts *opts; /* borrowed: likewise */
+    json_t *out;             /* borrowed: where the result goes */
+    const char *login;       /* borrowed: members for CONNECT's JSON, NULL: those of net */
+    unsigned index;          /* which of several loads of one run it is */
+};
+
 struct overload {
-    struct bench *b;   /* borrowed: the caller's */
+    struct net *net; /* these four as in the plan */
+    const struct opts *opts;
+    json_t *out;
+    const char *login;
     struct conn *conn; /* owned */
     size_t nconn;
-    char inbox[24];  /* the first tokens of this run's reply subjects */
-    struct buf tail; /* owned: what follows the reply subject in each request */
+    unsigned short rand[3]; /* of the arrivals */
+    int64_t next;           /* when the next call is due */
+    char inbox[32];         /* the first tokens of this run's reply subjects */
+    struct buf tail;        /* owned: what follows the reply subject in each request */
     enum retry retry;
     int64_t patience;
 
@@ -82,8 +99,8 @@ struct overload {
     int64_t resumed; /* SIGCONT, 0: no pause in this run */
 };
 
-/* overload_fini on every path. */
-enum status overload_init(struct overload *v, struct bench *b) MUST_CHECK;
+/* Connects. overload_fini on every path. */
+enum status overload_init(struct overload *v, const struct overload_plan *plan) MUST_CHECK;
 void overload_fini(struct overload *v);
 
 /* A call that was due at that time, and its first attempt. */
@@ -95,7 +112,7 @@ void overload_expire(struct overload *v, int64_t now);
 /* When overload_expire has something to do next; INT64_MAX: never. */
 int64_t overload_next(const struct overload *v);
 
-/* Sets the result of the run in v->b->out. */
+/* Sets the result of the run in v->out. */
 void overload_report(struct overload *v);
 
 #endif

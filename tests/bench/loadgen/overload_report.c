@@ -59,8 +59,8 @@ report_recovery(const struct overload *v)
         at_first = at_first < 0 ? s : at_first;
         for_good = for_good < 0 ? s : for_good;
     }
-    json_object_set_new(v->b->out, "recovery_first_s", json_real(at_first));
-    json_object_set_new(v->b->out, "recovery_s", json_real(for_good));
+    json_object_set_new(v->out, "recovery_first_s", json_real(at_first));
+    json_object_set_new(v->out, "recovery_s", json_real(for_good));
 }
 
 static json_t *
@@ -95,7 +95,7 @@ report_series(const struct overload *v)
     for (int t = 0; t <= last; t++) {
         json_array_append_new(list, row(&sec[t], t));
     }
-    json_object_set_new(v->b->out, "series", list);
+    json_object_set_new(v->out, "series", list);
 }
 
 static void
@@ -103,7 +103,7 @@ report_outcomes(const struct overload *v)
 {
     uint64_t n[CALL_TOLD_LATE + 1] = {0};
     uint64_t refused[ANSWER_COUNT] = {0};
-    json_t *out = v->b->out;
+    json_t *out = v->out;
     json_t *told = json_object();
     double sent = (double)v->ncall;
     double ok;
@@ -138,7 +138,7 @@ report_outcomes(const struct overload *v)
 static void
 report_attempts(const struct overload *v)
 {
-    json_t *out = v->b->out;
+    json_t *out = v->out;
     json_t *answers = json_object();
     double runs = (double)v->offered_runs;
 
