@@ -29,15 +29,15 @@ nap(int64_t ns)
 }
 
 static bool
-accepts(const struct sockaddr_in *addr)
+accepts(const struct net *n)
 {
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(n->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool ok;
 
     if (fd < 0) {
         return false;
     }
-    ok = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0;
+    ok = connect(fd, (const struct sockaddr *)&n->addr, n->addr_len) == 0;
     (void)close(fd);
     return ok;
 }
@@ -83,7 +83,7 @@ start_once(struct bench *b, json_t *accept_ms, json_t *pong_ms, json_t *rss_kib)
     struct conn c = {0};
     pid_t pid;
 
-    if (accepts(&b->net.addr)) {
+    if (accepts(&b->net)) {
         net_fail(&b->net, "something else listens on that port");
         return ST_EXISTS;
     }
@@ -93,7 +93,7 @@ start_once(struct bench *b, json_t *accept_ms, json_t *pong_ms, json_t *rss_kib)
         net_fail(&b->net, "cannot run %s", b->opts->rest[0]);
         return st;
     }
-    while (!accepts(&b->net.addr)) {
+    while (!accepts(&b->net)) {
         if (clock_mono_ns() - from > UP_NS || waitpid(pid, NULL, WNOHANG) == pid) {
             net_fail(&b->net, "%s does not accept", b->opts->rest[0]);
             stop(pid);
