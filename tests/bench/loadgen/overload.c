@@ -79,17 +79,25 @@ on_refusal(struct overload *v, struct attempt *a, const struct frame *f, int64_t
 }
 
 static void
+note_age(struct overload *v, int64_t age, int64_t now)
+{
+    int64_t second = (now - v->start) / CLOCK_S;
+
+    v->oldest_served = age > v->oldest_served ? age : v->oldest_served;
+    if (second < OVERLOAD_SECONDS_MAX && age > v->oldest_by_second[second]) {
+        v->oldest_by_second[second] = age;
+    }
+}
+
+static void
 on_done(struct overload *v, const struct attempt *a, int64_t now)
 {
     struct call *c = &v->call[a->call];
-
     bool offered = now < v->send_end;
 
     v->runs++;
     v->offered_runs += offered;
-    if (now - a->from > v->oldest_served) {
-        v->oldest_served = now - a->from;
-    }
+    note_age(v, now - a->from, now);
     if (!a->timed_out) {
         c->took = now - c->due;
         hist_add(&v->ok, c->took);

@@ -15,6 +15,9 @@
 #include "tests/bench/loadgen/net.h"
 #include "tests/bench/loadgen/opts.h"
 
+/* Of a run and what is awaited after it. */
+#define OVERLOAD_SECONDS_MAX 740
+
 enum outcome {
     CALL_OPEN,
     CALL_OK,
@@ -85,6 +88,7 @@ struct overload {
     struct hist told;               /* from the attempt to its refusal */
     struct hist lag;                /* from due to the write */
     int64_t oldest_served;          /* greatest age of what was done, in time or late */
+    int64_t oldest_by_second[OVERLOAD_SECONDS_MAX]; /* likewise, by the second of the reply */
 
     /* With --held: an arrival at a full queue evicts one entry. When, by the books, compared
      * with when somebody is told. */

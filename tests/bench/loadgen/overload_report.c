@@ -4,10 +4,9 @@
 #include "server/base/clock.h"
 #include "tests/bench/loadgen/overload.h"
 
-#define WINDOW_NS   CLOCK_S
-#define STEP_NS     (100 * CLOCK_MS)
-#define RECOVERED   0.99
-#define SECONDS_MAX 660
+#define WINDOW_NS CLOCK_S
+#define STEP_NS   (100 * CLOCK_MS)
+#define RECOVERED 0.99
 
 struct second {
     uint32_t due;
@@ -64,17 +63,17 @@ report_recovery(const struct overload *v)
 }
 
 static json_t *
-row(const struct second *s, int second)
+row(const struct second *s, int second, int64_t oldest)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "t", second, "due", (int)s->due, "ok",
-                     (int)s->ok, "refused", (int)s->refused, "late", (int)s->late, "never",
-                     (int)s->never, "done", (int)s->done);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f}", "t", second, "due", (int)s->due,
+                     "ok", (int)s->ok, "refused", (int)s->refused, "late", (int)s->late, "never",
+                     (int)s->never, "done", (int)s->done, "oldest_s", real_s(oldest));
 }
 
 static void
 report_series(const struct overload *v)
 {
-    static struct second sec[SECONDS_MAX];
+    static struct second sec[OVERLOAD_SECONDS_MAX];
     json_t *list = json_array();
     int last = 0;
 
@@ -93,7 +92,7 @@ report_series(const struct overload *v)
         }
     }
     for (int t = 0; t <= last; t++) {
-        json_array_append_new(list, row(&sec[t], t));
+        json_array_append_new(list, row(&sec[t], t, v->oldest_by_second[t]));
     }
     json_object_set_new(v->out, "series", list);
 }
