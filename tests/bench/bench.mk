@@ -46,4 +46,3 @@ bench-gate: build/sluice $(LOADGEN) ## A service under overload with and without
 	@python3 tests/bench/gate.py
 
 .PHONY: bench bench-docs bench-gate loadgen
--include $(wildcard build/bench/obj/tests/bench/*.d build/bench/obj/*/*.d build/bench/obj/*/*/*.d build/bench/obj/tests/bench/*/*.d)

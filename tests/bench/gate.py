@@ -5,40 +5,21 @@ The service is our responder: 16 requests at a time, 55 ms each, what comes too 
 first, in each round: replies a second with more offered than can be served and no patience. Goodput is in parts of C."""
 
 import argparse
-import contextlib
 import os
 import statistics
-import subprocess
 import sys
 
-from servers import ROOT, BenchError, Client, Server, loadgen
+from overload import SLEEP_MS, service
+from servers import ROOT, BenchError, Server, loadgen
 
 SLOTS = 16
-SLEEP_MS = 55
 SUBJECT = "bench.service"
 GATE = f'gates {{ service {{ subject: "{SUBJECT}", limit: {SLOTS} }} }}\n'
 BAR = 0.95
 
 
-@contextlib.contextmanager
-def service(binary, config, seconds):
-    with Server(binary, config) as s:
-        side = subprocess.Popen(
-            [os.path.join(ROOT, "build/bench/loadgen"), "responder", "--server", s.address,
-             "--seconds", str(seconds + 60), "--subject", SUBJECT, "--slots", str(SLOTS),
-             "--sleep-ms", str(SLEEP_MS)], stdout=subprocess.DEVNULL)
-        try:
-            with Client(s.port) as c:
-                while not c.request(SUBJECT, "{}"):
-                    pass
-            yield s
-        finally:
-            side.terminate()
-            side.wait()
-
-
 def run(binary, config, rate, seconds, patience=1):
-    with service(binary, config, seconds) as s:
+    with Server(binary, config) as s, service(s, SUBJECT, SLOTS, seconds + 60):
         return loadgen("overload", s, subject=SUBJECT, payload="{}", seconds=seconds, rate=rate,
                        patience=patience)
 

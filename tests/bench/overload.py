@@ -20,6 +20,12 @@ NEVER = 1e9  # a value that did not come about within the run
 SIDE_BY_SIDE = 8
 
 
+def adds_up(counters):
+    """received = all ends + what waits and runs, in one reading of the books."""
+    return counters["received"] == sum(counters.get(k, 0) for k in (
+        "answered", "refused", "evicted", "expired", "cancelled", "parked", "queued", "running"))
+
+
 class SluicePlane:
     """The set-cost endpoint of the test binary, behind Sluice's API plane."""
 
@@ -34,8 +40,30 @@ class SluicePlane:
     @contextlib.contextmanager
     def serve(self, limit, _seconds):
         with Server(self.binary, f"api {{ workers: {WORKERS}, request_queue_limit: {limit}, "
-                                 f"info_queue_limit: {limit} }}\n") as s:
+                                 f"info_queue_limit: {limit} }}\n", monitor=True) as s:
             yield s
+
+    def books(self, server):
+        return server.view("apiz")["counters"]
+
+
+def make_streams(server, count, user=None, password=""):
+    """Memory streams S0, S1, …, each with one subject of its own."""
+    left = range(count)
+    with Client(server.port, user, password) as c:
+        for _ in range(20):
+            # A refusal says that nothing was done: once more.
+            replies = c.requests(
+                [(f"$JS.API.STREAM.CREATE.S{i}",
+                  f'{{"name":"S{i}","subjects":["s{i}.x"],"storage":"memory"}}') for i in left],
+                ahead=16)
+            left = [i for i, r in zip(left, replies) if b'"err_code":10008' in r]
+            bad = [r for r in replies if b'"error"' in r and b'"err_code":10008' not in r]
+            if bad:
+                raise BenchError(f"a stream cannot be made: {bad[0][:200]!r}")
+            if not left:
+                return
+    raise BenchError(f"{len(left)} streams could not be made")
 
 
 class NatsPlane:
@@ -55,14 +83,26 @@ class NatsPlane:
         with Server(self.binary, "jetstream { store_dir: '@DIR@/js', max_memory_store: 1GB, "
                                  f"request_queue_limit: {limit}, info_queue_limit: {limit} }}\n"
                     ) as s:
-            with Client(s.port) as c:
-                pairs = [(f"$JS.API.STREAM.CREATE.S{i}",
-                          f'{{"name":"S{i}","subjects":["s{i}.x"],"storage":"memory"}}')
-                         for i in range(self.streams)]
-                for reply in c.requests(pairs):
-                    if b'"error"' in reply:
-                        raise BenchError(f"a stream cannot be made: {reply[:200]!r}")
+            make_streams(s, self.streams)
             yield s
+
+
+@contextlib.contextmanager
+def service(server, subject, slots, seconds):
+    """Our responder behind that server, until the end of the block or so many seconds."""
+    side = subprocess.Popen(
+        [os.path.join(ROOT, "build/bench/loadgen"), "responder", "--server", server.address,
+         "--seconds", str(min(600, seconds)), "--subject", subject, "--slots", str(slots),
+         "--sleep-ms", str(SLEEP_MS)], stdout=subprocess.DEVNULL)
+    try:
+        with Client(server.port) as c:
+            while not c.request(subject, "{}"):
+                if side.poll() is not None:
+                    raise BenchError("the responder does not run")
+        yield
+    finally:
+        side.terminate()
+        side.wait()
 
 
 class PlainService:
@@ -72,27 +112,16 @@ class PlainService:
     sleeps = True
     subject = "bench.service"
     payload = "{}"
+    # One slot less: Sluice keeps a worker free for the levels above.
+    slots = WORKERS - 1
 
     def __init__(self, binary, _quick=False):
         self.binary = binary
 
     @contextlib.contextmanager
     def serve(self, _limit, seconds):
-        with Server(self.binary) as s:
-            # One slot less: Sluice keeps a worker free for the levels above.
-            side = subprocess.Popen(
-                [os.path.join(ROOT, "build/bench/loadgen"), "responder", "--server", s.address,
-                 "--seconds", str(seconds), "--subject", self.subject,
-                 "--slots", str(WORKERS - 1), "--sleep-ms", str(SLEEP_MS)],
-                stdout=subprocess.DEVNULL)
-            try:
-                with Client(s.port) as c:
-                    while not c.request(self.subject, "{}"):
-                        pass
-                yield s
-            finally:
-                side.terminate()
-                side.wait()
+        with Server(self.binary) as s, service(s, self.subject, self.slots, seconds):
+            yield s
 
 
 class Case:
@@ -201,6 +230,9 @@ def run_case(plane, case, c, header, quick):
         out = loadgen("overload", s, subject=plane.subject, payload=plane.payload,
                       rate=round(case.times * c, 1), seconds=seconds, patience=1,
                       timeout_header=header, late_wait=2 if quick else 6, **options)
+        if hasattr(plane, "books"):
+            out["books"] = plane.books(s)
+            out["adds_up"] = adds_up(out["books"])
     out["peak_mib"] = s.peak_kib / 1024
     return {"c": c, "values": derive(out, c, held), "raw": out}
 
@@ -213,7 +245,7 @@ def run_all(plane, c, names, rounds, quick):
     return spread(plane, jobs, lambda j: run_case(plane, CASES[j[0]], c, variants[j[1]], quick))
 
 
-def spread(plane, jobs, run):
+def spread(plane, jobs, run, width=SIDE_BY_SIDE):
     results = {}
 
     def one(job):
@@ -222,8 +254,7 @@ def spread(plane, jobs, run):
         except (BenchError, subprocess.TimeoutExpired) as e:
             return job, {"error": str(e)}
 
-    width = SIDE_BY_SIDE if plane.sleeps else 1
-    with concurrent.futures.ThreadPoolExecutor(width) as pool:
+    with concurrent.futures.ThreadPoolExecutor(width if plane.sleeps else 1) as pool:
         for job, result in pool.map(one, jobs):
             results.setdefault(job, []).append(result)
     return results

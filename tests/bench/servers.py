@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TICK = os.sysconf("SC_CLK_TCK")
@@ -46,12 +47,14 @@ def find_nats_cli():
 
 
 class Server:
-    """with Server(binary, config) as s: … s.address, s.pid; afterwards s.peak_kib."""
+    """with Server(binary, config) as s: … s.address, s.pid; afterwards s.peak_kib.
+    monitor: with HTTP on s.http."""
 
-    def __init__(self, binary, config="", args=()):
+    def __init__(self, binary, config="", args=(), monitor=False):
         self.binary = binary
         self.config = config
         self.args = list(args)
+        self.http = free_port() if monitor else 0
         self.peak_kib = 0
         self.dir = tempfile.mkdtemp(prefix="sluice-bench-")
         self.proc = None
@@ -59,6 +62,8 @@ class Server:
 
     def command(self, port):
         cmd = [self.binary, "-a", "127.0.0.1", "-p", str(port)] + self.args
+        if self.http:
+            cmd += ["-m", str(self.http)]
         if self.config:
             path = os.path.join(self.dir, "server.conf")
             with open(path, "w", encoding="utf-8") as f:
@@ -113,6 +118,11 @@ class Server:
         except OSError:
             return "no log"
 
+    def view(self, path):
+        """JSON of the monitor."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/{path}", timeout=20) as f:
+            return json.load(f)
+
     def cpu_seconds(self):
         with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
             fields = f.read().rsplit(")", 1)[1].split()
@@ -146,12 +156,14 @@ class Server:
 class Client:
     """A few requests over the raw protocol, for setting up what a case needs."""
 
-    def __init__(self, port, timeout=20):
+    def __init__(self, port, user=None, password="", timeout=20):
+        login = {"user": user, "pass": password} if user else {}
         self.sock = socket.create_connection(("127.0.0.1", port), timeout)
         self.file = self.sock.makefile("rb")
         self.file.readline()
-        self.sock.sendall(b'CONNECT {"verbose":false,"protocol":1,"headers":true,'
-                          b'"no_responders":true}\r\nSUB _INBOX.setup.* 1\r\n')
+        self.sock.sendall(b"CONNECT %s\r\nSUB _INBOX.setup.* 1\r\n" % json.dumps(
+            {"verbose": False, "protocol": 1, "headers": True, "no_responders": True,
+             **login}).encode())
 
     def close(self):
         self.file.close()
@@ -173,9 +185,9 @@ class Client:
                 raise BenchError(f"set-up: {reply[:200]!r}")
 
     def requests(self, pairs, ahead=64):
-        """Sends (subject, payload) pairs, at most `ahead` unanswered; yields the replies in the
-        order in which they come."""
+        """Sends (subject, payload) pairs, at most `ahead` unanswered; their replies in order."""
         pairs = list(pairs)
+        replies = [b""] * len(pairs)
         sent = 0
         for done in range(len(pairs)):
             while sent < len(pairs) and sent - done < ahead:
@@ -184,12 +196,15 @@ class Client:
                 self.sock.sendall(f"PUB {subject} _INBOX.setup.{sent} {len(data)}\r\n".encode()
                                   + data + b"\r\n")
                 sent += 1
-            yield self._message()
+            which, body = self._message()
+            replies[which] = body
+        return replies
 
     def request(self, subject, payload=""):
-        return next(self.requests([(subject, payload)]))
+        return self.requests([(subject, payload)])[0]
 
     def _message(self):
+        """(number of the request, payload) of the next reply."""
         while True:
             line = self.file.readline()
             if not line:
@@ -201,7 +216,8 @@ class Client:
                 raise BenchError(f"set-up: {line.decode().strip()}")
             elif words[:1] in ([b"MSG"], [b"HMSG"]):
                 body = self.file.read(int(words[-1]) + 2)[:-2]
-                return body[int(words[-2]):] if words[0] == b"HMSG" and len(body) else body
+                head = int(words[-2]) if words[0] == b"HMSG" else 0
+                return int(words[1].rsplit(b".", 1)[1]), body[head:]
 
 
 def loadgen(mode, server, /, **options):
