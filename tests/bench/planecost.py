@@ -18,10 +18,22 @@ def paired_limits(binary, quick):
     return {us: pairs_of(binary, '{"spin_us":%d}' % us, quick) for us in (100, 0)}
 
 
-def pairs_of(binary, payload, quick):
+ON = "api { workers: 2 }\n"
+OFF = "api { workers: 2, limits: false }\n"
+GROUPS = ON + """workload_groups {
+  all { match { subject: "$SYS.REQ.TEST.>" }, throttling { limit: 100000, attribute: user }, queue { size: 1000 } }
+}
+"""
+
+
+def paired_groups(binary, quick):
+    """The same with a workload group that takes in every request and holds none back, against none."""
+    return {us: pairs_of(binary, '{"spin_us":%d}' % us, quick, GROUPS, ON) for us in (100, 0)}
+
+
+def pairs_of(binary, payload, quick, on=ON, off=OFF):
     pairs = []
-    with Server(binary, "api { workers: 2 }\n") as a, \
-            Server(binary, "api { workers: 2, limits: false }\n") as b:
+    with Server(binary, on) as a, Server(binary, off) as b:
         c = min(loadgen("closed", s, subject=SUBJECT, payload=payload, conns=8, inflight=16,
                         rate="max", seconds=1)["rate"] for s in (a, b))
         for i in range(3 if quick else 20):

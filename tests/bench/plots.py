@@ -60,6 +60,39 @@ set label 'stopped' at {stop + 0.2},100
 """ + lines(series), series)
 
 
+def age(path, runs):
+    """runs: {plane name: the series of a run past capacity}"""
+    series = [(name, [(s["t"] + 0.5, s["oldest_s"]) for s in rows if s["due"]])
+              for name, rows in runs.items()]
+    draw(path, """set title 'How long what is answered has waited, at 1.3 of capacity'
+set xlabel 'second of the run'
+set ylabel 'greatest age of an answer, s'
+set yrange [0:*]
+set key below
+set arrow from graph 0,first 1 to graph 1,first 1 nohead dt 2 lc rgb '#888888'
+set label 'clients wait 1 s' at graph 0.02,first 1 offset 0,0.6
+""" + lines(series), series)
+
+
+def shares(path, tenants):
+    """tenants: {plane name: (what A got, what B got), each in parts of its fair share}"""
+    names = list(tenants)
+    series = [("tenant A: asks for 10 times its share", [(i, tenants[n][0]) for i, n in enumerate(names)]),
+              ("tenant B: asks for 0.8 of its share", [(i, tenants[n][1]) for i, n in enumerate(names)])]
+    tics = ", ".join(f"'{n}' {i}" for i, n in enumerate(names))
+    draw(path, f"""set title 'What two tenants get, in parts of their fair share'
+set ylabel 'answered in time / fair share'
+set yrange [0:1.5]
+set xrange [-0.6:{len(names) - 0.4}]
+set xtics ({tics})
+set style fill solid
+set key below
+set arrow from graph 0,first 1 to graph 1,first 1 nohead dt 2 lc rgb '#888888'
+plot $d0 using ($1-0.18):2:(0.32) with boxes lc rgb '{COLOURS[1]}' title '{series[0][0]}', \
+     $d1 using ($1+0.18):2:(0.32) with boxes lc rgb '{COLOURS[0]}' title '{series[1][0]}'
+""", series)
+
+
 def bars(path, rows):
     """rows: [(label, times better than nats-server)]"""
     series = [("", [(i, f'{v:.3g} "{label}"') for i, (label, v) in enumerate(rows)])]

@@ -94,14 +94,14 @@ def overload_lines(results, peer, c):
                 yield f"    {error}"
 
 
-def pair_lines(paired):
+def pair_lines(paired, what="limits"):
     for us, p in paired.items():
         bar = ""
         if us > 0:
             bar = " (bar <= 1.02: " + ("pass" if p["cpu"] <= 1.02 else "MISS") + ")"
         low, high = p["cpu_quartiles"]
         yield (f"S13: a call of {us} us of CPU at 0.5 C (C = {number(p['c'])}/s), {p['pairs']} "
-               f"pairs, limits on / off: CPU per request {p['cpu']:.3f}{bar}, quartiles {low:.3f} "
+               f"pairs, {what} on / off: CPU per request {p['cpu']:.3f}{bar}, quartiles {low:.3f} "
                f"and {high:.3f}; p99 {p['p99']:.3f}; goodput {p['goodput']:.3f}; "
                f"{p['cpu_us']:.1f} us of CPU each")
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policy runs: S1 to S7 and S12 on handlers of a set time, in all retry modes."""
+
+import planes
+from planes import overload
+
+MODES = {"timeout": {"retry": "timeout", "retries": 2}, "hint": {"retry": "hint", "retries": 5},
+         "error": {"retry": "error", "retries": 10}}
+TEXTS = {"timeout": "2 retries on timeout", "hint": "retries by the hint",
+         "error": "retries at once when refused"}
+# S2 is S1 with timeouts tried again. In S5 nobody is refused; S6 counts what one eviction costs.
+AGAIN = {"S1": ("hint", "error"), "S3": MODES, "S3-1000": MODES, "S4": MODES, "S7": MODES}
+PLAIN = ("S1", "S2", "S3", "S3-1000", "S4", "S4-10", "S5", "S5-97", "S6", "S7")
+QUICK = ("S1", "S3-1000", "S4/hint", "S4/error", "S6")
+AGAIN_S = 25  # a row in another retry mode lasts at most
+# A sleeping handler takes next to no CPU.
+SIDE_BY_SIDE = 16
+
+
+def cases(quick):
+    all_cases = {name: overload.CASES[name] for name in PLAIN}
+    for name, modes in AGAIN.items():
+        base = overload.CASES[name]
+        for mode in modes:
+            # Told at once and trying at once, ten times: with room for fewer.
+            limit = 1000 if mode == "error" and name == "S4" else base.limit
+            all_cases[f"{name}/{mode}"] = overload.Case(
+                f"{base.label}, {TEXTS[mode]}", base.times, min(AGAIN_S, base.seconds),
+                base.checks, limit, **{**base.options, **MODES[mode]})
+    names = QUICK if quick else sorted(all_cases)
+    return {n: all_cases[n] for n in names}
+
+
+def variants(plane):
+    """Who refuses nothing and reads no header is asked as stock clients do."""
+    return overload.VARIANTS if hasattr(plane, "books") else {"stock": None}
+
+
+def concerns(plane, name):
+    return hasattr(plane, "books") or not name.endswith(("/hint", "/error"))
+
+
+def measure(plane, args, say):
+    """{(case, variant): [result of each round]} and C."""
+    bare = plane.bare or plane
+    c, runs = overload.capacity(bare, args.quick)
+    say(f"{plane.column}: C = {c:.1f}/s")
+    chosen = cases(args.quick)
+    jobs = [(n, v) for _ in range(args.rounds) for n in chosen for v in variants(plane)
+            if concerns(plane, n)]
+    jobs.sort(key=lambda j: -chosen[j[0]].seconds)
+    results = overload.spread(
+        plane, jobs,
+        lambda j: overload.run_case(plane, chosen[j[0]], c, variants(plane)[j[1]], args.quick),
+        SIDE_BY_SIDE)
+    return {"c": c, "c_runs": runs, "runs": results}
+
+
+def curve(plane, c, quick):
+    return overload.curve(plane, c, quick)
+
+
+def all_planes(args):
+    yield planes.Endpoint(args.testing)
+    yield planes.Gate(args.sluice)
+    if args.nats:
+        yield planes.Service(args.nats)

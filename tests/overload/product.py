@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Product runs: what a JetStream server is asked in an outage. C of a handler that computes drifts
+with the machine, so it is measured right before and right after each run."""
+
+import planes
+from planes import Product, loadgen, overload
+
+RATES = (20000, 40000)
+IN_TIME = 0.98
+# S3, S4 and S6 bind for handlers of a millisecond and more; what is cheaper is asked at set rates.
+CASES = {
+    "S1": overload.Case("0.75 C, 4 s pause", 0.75, 12,
+                        [overload.at_most("recovery_s", "recovery, s", 1.0)], pause_at=2,
+                        pause_for=4),
+    "S3": overload.Case("1.3 C", 1.3, 10, [overload.at_least("goodput_c", "goodput / C", 0.95),
+                                           overload.WASTED]),
+    "S4": overload.Case("3 C", 3, 10, [overload.at_least("goodput_c", "goodput / C", 0.90)]),
+    "S6": overload.Case("3 C, limit 200", 3, 8,
+                        [overload.at_least("told", "losers told", 1.0)], limit=200),
+}
+BINDS = {"STREAM.NAMES": ("S1", "S3", "S4", "S6"), "STREAM.INFO": ("S1",),
+         "CONSUMER.CREATE": ("S1",)}
+QUICK = {"STREAM.INFO": ("S1", "S6"), "CONSUMER.CREATE": ("S1",)}
+FAST = ("STREAM.INFO", "CONSUMER.CREATE")
+
+
+def one(plane, server, case, header, quick):
+    """A run between two measurements of C."""
+    warm = 0.5 if quick else 1.5
+    before = plane.capacity(server, warm)
+    options = dict(case.options)
+    seconds = case.seconds
+    if quick:
+        seconds = 3
+        if "pause_at" in options:
+            options.update(pause_at=1, pause_for=1)
+    out = loadgen("overload", server, subject=plane.subject, payload=plane.payload, patience=1,
+                  rate=round(case.times * before, 1), seconds=seconds, timeout_header=header,
+                  late_wait=20 if plane.ours else 3, **options)
+    c = (before + plane.capacity(server, warm)) / 2
+    # The rate was a multiple of C before; the machine may have had another since.
+    return {"c": c, "values": overload.derive(out, c, False), "raw": out}
+
+
+def fast(plane, server, rate, quick):
+    """Stock requests at a set rate, patience 2 s; and what a refusal costs."""
+    seconds = 1 if quick else 8
+    warm = 0.5 if quick else 2
+
+    def full():
+        return loadgen("closed", server, subject=plane.subject, payload=plane.payload, conns=8,
+                       inflight=16, rate="max", seconds=warm)
+
+    before = full()
+    out = loadgen("overload", server, subject=plane.subject, payload=plane.payload, patience=2,
+                  rate=rate, seconds=seconds, late_wait=20 if plane.ours else 3)
+    after = full()
+    c = (before["rate"] + after["rate"]) / 2
+    each = (before["server_cpu_s_per_million"] + after["server_cpu_s_per_million"]) / 2
+    refused = sum(n for k, n in out["answers"].items() if k != "ok")
+    spent = out["server_cpu_s"] * 1e6 - out["units"] * each
+    in_time = out["goodput"] / min(rate, c)
+    return {"c": c, "raw": out, "values": {
+        "in_time": in_time, "goodput": out["goodput"], "never": out["never"],
+        "us_per_refusal": spent / refused if refused else 0, "us_per_call": each}}
+
+
+def measure(name, binary, ours, args):
+    """{(case, variant): result} of one round on one server."""
+    plane = Product(name, binary, ours, args.quick)
+    variants = overload.VARIANTS if ours else {"stock": None}
+    chosen = [c for c in (QUICK if args.quick else BINDS).get(name, ())]
+    results = {}
+    for limit in sorted({CASES[c].limit for c in chosen}):
+        with plane.serve(limit) as s:
+            for c in chosen:
+                if CASES[c].limit == limit:
+                    for v, header in variants.items():
+                        results[c, v] = one(plane, s, CASES[c], header, args.quick)
+            if limit == 10000 and name in FAST:
+                for rate in RATES:
+                    results[f"{rate:,}/s", "stock"] = fast(plane, s, rate, args.quick)
+            if ours:
+                books = s.view("apiz")["counters"]
+                results["books", str(limit)] = {"books": books,
+                                                "adds_up": overload.adds_up(books)}
+    return results
+
+
+def names(quick):
+    return list(QUICK if quick else planes.PRODUCTS)

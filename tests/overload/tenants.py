@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""S8: two accounts, A asks for ten times its share and B for 0.8 of its own. Driven by the program
+that anybody can aim at a server of theirs."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+from planes import PRODUCTS, BenchError, Endpoint, Server, loadgen, overload
+from servers import ROOT
+
+TOOL = os.path.join(ROOT, "build/bench/overload")
+STREAMS = 2500  # in each account
+ACCOUNTS = """
+accounts {
+  A { %(js)s users: [ { user: a, password: a } ] }
+  B { %(js)s users: [ { user: b, password: b } ] }
+  SYS { users: [ { user: admin, password: s } ] }
+}
+system_account: SYS
+"""
+CHECKS = [overload.at_least("success", "S8 success of B", 0.99),
+          overload.at_least("jain", "S8 Jain's index", 0.95),
+          overload.at_most("p99", "S8 p99 of B / alone", 3.0)]
+
+
+class SetCost:
+    """The endpoint of a set cost."""
+
+    column, subject, payload, ours = "Sluice: endpoint", Endpoint.subject, Endpoint.payload, True
+
+    def __init__(self, binary, _quick):
+        self.binary = binary
+
+    @contextlib.contextmanager
+    def serve(self):
+        conf = ACCOUNTS % {"js": ""} + f"api {{ workers: {overload.WORKERS} }}\n"
+        with Server(self.binary, conf, monitor=True) as s:
+            yield s
+
+
+class Names:
+    """STREAM.NAMES over the streams of each account."""
+
+    subject, payload, _ = PRODUCTS["STREAM.NAMES"]
+
+    def __init__(self, binary, ours, quick):
+        self.binary, self.ours = binary, ours
+        self.streams = STREAMS // 10 if quick else STREAMS
+        self.column = "Sluice: STREAM.NAMES" if ours else "nats-server: STREAM.NAMES"
+
+    @contextlib.contextmanager
+    def serve(self):
+        conf = ("jetstream { store_dir: '@DIR@/js', max_memory_store: 1GB }\n"
+                + ACCOUNTS % {"js": "jetstream: enabled,"})
+        with Server(self.binary, conf, monitor=self.ours) as s:
+            for user in "ab":
+                overload.make_streams(s, self.streams, user, user)
+            yield s
+
+
+def tool(server, *options):
+    """The program's JSON."""
+    cmd = [TOOL, "--server", f"nats://{server.address}", "--pid", str(server.pid), "--json",
+           "--quiet", *options]
+    run = subprocess.run(cmd, capture_output=True, text=True, timeout=300, check=False)
+    if run.returncode != 0:
+        raise BenchError(f"overload: {run.stderr.strip()}")
+    return json.loads(run.stdout)
+
+
+def measure(plane, quick):
+    seconds = 3 if quick else 12
+    ask = ["--subject", plane.subject, "--payload", plane.payload, "--patience", "1", "--seconds",
+           str(seconds), "--late-wait", "20" if plane.ours else "3"]
+    with plane.serve() as s:
+        c = loadgen("closed", s, subject=plane.subject, payload=plane.payload, user="a",
+                    **{"pass": "a"}, conns=8, inflight=8, rate="max",
+                    seconds=1 if quick else 3)["rate"]
+        # Two tenants: a share is half of C.
+        rates = {"a": 10 * c / 2, "b": 0.8 * c / 2}
+        alone = tool(s, *ask, "--tenant", f"b:b@{rates['b']:.1f}")["tenants"][0]
+        out = tool(s, *ask, *(x for u, r in rates.items() for x in ("--tenant", f"{u}:{u}@{r:.1f}")))
+        books = s.view("apiz")["counters"] if plane.ours else None
+    a, b = out["tenants"]
+    values = {"success": b["success"], "jain": out["jain"],
+              "p99": b["latency"]["p99_ms"] / max(0.001, alone["latency"]["p99_ms"]),
+              "alone_ms": alone["latency"]["p99_ms"], "b_ms": b["latency"]["p99_ms"],
+              "a_share": a["goodput"] / (0.6 * c), "b_share": b["goodput"] / (0.4 * c)}
+    got = {"c": c, "values": values, "raw": out}
+    if books:
+        got.update(books=books, adds_up=overload.adds_up(books))
+    return got
+
+
+def all_planes(args):
+    yield SetCost(args.testing, args.quick)
+    yield Names(args.sluice, True, args.quick)
+    if args.nats:
+        yield Names(args.nats, False, args.quick)
