@@ -50,7 +50,7 @@ class SluicePlane:
 def make_streams(server, count, user=None, password=""):
     """Memory streams S0, S1, …, each with one subject of its own."""
     left = range(count)
-    with Client(server.port, user, password) as c:
+    with Client(server.port, user=user, password=password) as c:
         for _ in range(20):
             # A refusal says that nothing was done: once more.
             replies = c.requests(

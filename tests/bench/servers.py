@@ -156,7 +156,7 @@ class Server:
 class Client:
     """A few requests over the raw protocol, for setting up what a case needs."""
 
-    def __init__(self, port, user=None, password="", timeout=20):
+    def __init__(self, port, timeout=20, user=None, password=""):
         login = {"user": user, "pass": password} if user else {}
         self.sock = socket.create_connection(("127.0.0.1", port), timeout)
         self.file = self.sock.makefile("rb")

@@ -19,6 +19,7 @@ class Endpoint(overload.SluicePlane):
     """The endpoint of a set cost that the test binary has."""
 
     column = "Sluice: endpoint"
+    slots = overload.WORKERS - 1  # one is kept for the levels above
     bare = None  # its own capacity is what counts
 
 

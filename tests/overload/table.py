@@ -8,10 +8,11 @@ from report import holds, number
 
 
 class Row:
-    """cells: {column: [value of each round]}; the bar binds for the columns of Sluice's."""
+    """cells: {column: [value of each round]}; the bar binds for the columns of Sluice's, or for
+    those of them that are given."""
 
-    def __init__(self, label, clients, check):
-        self.label, self.clients = label, clients
+    def __init__(self, label, clients, check, binds=None):
+        self.label, self.clients, self.binds = label, clients, binds
         self.key, self.text, self.sign, self.bound = check
         self.cells = {}
 
@@ -22,8 +23,8 @@ class Row:
 
     def fell(self):
         """The columns of ours whose median misses the bar."""
-        return [c for c, v in self.cells.items() if c.startswith("Sluice")
-                and not holds(statistics.median(v), self.sign, self.bound)]
+        return [c for c, v in self.cells.items()
+                if (c in self.binds if self.binds else c.startswith("Sluice")) and not holds(statistics.median(v), self.sign, self.bound)]
 
     def json(self):
         return {"label": self.label, "clients": self.clients, "value": self.text,

@@ -11,7 +11,7 @@ from planes import PRODUCTS, BenchError, Endpoint, Server, loadgen, overload
 from servers import ROOT
 
 TOOL = os.path.join(ROOT, "build/bench/overload")
-STREAMS = 2500  # in each account
+STREAMS = 5000  # in each account
 ACCOUNTS = """
 accounts {
   A { %(js)s users: [ { user: a, password: a } ] }
@@ -30,7 +30,7 @@ class SetCost:
 
     column, subject, payload, ours = "Sluice: endpoint", Endpoint.subject, Endpoint.payload, True
 
-    def __init__(self, binary, _quick):
+    def __init__(self, binary):
         self.binary = binary
 
     @contextlib.contextmanager
@@ -45,9 +45,8 @@ class Names:
 
     subject, payload, _ = PRODUCTS["STREAM.NAMES"]
 
-    def __init__(self, binary, ours, quick):
+    def __init__(self, binary, ours):
         self.binary, self.ours = binary, ours
-        self.streams = STREAMS // 10 if quick else STREAMS
         self.column = "Sluice: STREAM.NAMES" if ours else "nats-server: STREAM.NAMES"
 
     @contextlib.contextmanager
@@ -56,7 +55,7 @@ class Names:
                 + ACCOUNTS % {"js": "jetstream: enabled,"})
         with Server(self.binary, conf, monitor=self.ours) as s:
             for user in "ab":
-                overload.make_streams(s, self.streams, user, user)
+                overload.make_streams(s, STREAMS, user, user)
             yield s
 
 
@@ -88,14 +87,15 @@ def measure(plane, quick):
               "p99": b["latency"]["p99_ms"] / max(0.001, alone["latency"]["p99_ms"]),
               "alone_ms": alone["latency"]["p99_ms"], "b_ms": b["latency"]["p99_ms"],
               "a_share": a["goodput"] / (0.6 * c), "b_share": b["goodput"] / (0.4 * c)}
-    got = {"c": c, "values": values, "raw": out}
     if books:
-        got.update(books=books, adds_up=overload.adds_up(books))
-    return got
+        out.update(books=books, adds_up=overload.adds_up(books))
+    return {"c": c, "values": values, "raw": out}
 
 
 def all_planes(args):
-    yield SetCost(args.testing, args.quick)
-    yield Names(args.sluice, True, args.quick)
+    yield SetCost(args.testing)
+    if args.quick:
+        return
+    yield Names(args.sluice, True)
     if args.nats:
-        yield Names(args.nats, False, args.quick)
+        yield Names(args.nats, False)
