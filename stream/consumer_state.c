@@ -54,6 +54,7 @@ push_record(struct consumer *c, enum store_kind kind, char *data, size_t len)
                               .name_len = n,
                               .data = data,
                               .data_len = len,
+                              .when = r->born != NULL ? STORE_NOW : STORE_LAZILY,
                               .done = record_done};
     store_push(js_store(consumer_js(c), false), &r->op);
     return ST_OK;

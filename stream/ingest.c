@@ -103,6 +103,7 @@ put_new(struct stream *s, const struct pub *p)
     }
     u->p.op.done = ingest_done;
     u->p.op.group = s;
+    u->p.op.when = p->in_turn ? STORE_IN_TURN : STORE_NOW;
     if (s->republish != NULL) {
         struct mlog_subject ms;
         bool any = mlog_subject(s->log, p->subject, p->subject_len, &ms);
@@ -315,7 +316,8 @@ ingest_receive(void *stream, const struct js_in *in)
                     .data = in->data,
                     .data_len = in->data_len,
                     .reply = in->reply != NULL ? in->reply : "",
-                    .loop = in->loop};
+                    .loop = in->loop,
+                    .in_turn = in->in_turn};
     struct js_fail f = {0};
     plain_headers(&p);
     stream_lock(s);

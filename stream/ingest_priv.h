@@ -19,6 +19,7 @@ struct pub {
     size_t subject_len, hdr_len, data_len;
     uint32_t loop;
     bool inner;    /* from a mirror, a source, a schedule, a marker: not checked as a client's */
+    bool in_turn;  /* js_turn_end follows on this thread */
     bool in_batch; /* checks that a batch does for itself are left out */
     uint64_t seq;  /* a mirror's: it gets this one; else 0 */
     int64_t ts;    /* 0: now */

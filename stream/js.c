@@ -539,6 +539,13 @@ js_when_committed(struct js *js, uint64_t ticket, bool memory,
     return ST_OK;
 }
 
+void
+js_turn_end(struct js *js, bool may_write)
+{
+    store_turn_end(js->file, may_write);
+    store_turn_end(js->memory, may_write);
+}
+
 /* ---- what is passed on ---- */
 
 void

@@ -61,6 +61,11 @@ enum status js_account_enable(struct js *js, struct account *acc, const char *na
 /* NULL: the account has no JetStream. Any thread. */
 struct js_account *js_account_of(struct js *js, const struct account *acc);
 
+/* At the end of a turn of an I/O thread in which something came in with in_turn set: writes what it
+ * stored, here where that is quick, and then sends the acknowledgements. not may_write: only sees
+ * to it that it will be written. */
+void js_turn_end(struct js *js, bool may_write);
+
 /* A client subscribed or unsubscribed there (queue: "" or the group): deliver subjects gain or lose
  * interest. Cheap where no push consumer is. I/O threads. */
 void js_interest_changed(struct js *js, struct account *acc, const char *subject, size_t len);

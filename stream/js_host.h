@@ -23,6 +23,7 @@ struct js_service;
 struct js_in {
     struct account *account;
     uint32_t loop; /* where answers to its sender best go out */
+    bool in_turn;  /* js_turn_end follows on this thread, at the end of what it reads now */
     uint64_t cid;  /* 0: published by the server itself */
     const char *subject;
     size_t subject_len;

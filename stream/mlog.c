@@ -304,6 +304,7 @@ mlog_remove(struct mlog *l, uint64_t seq)
         mem_free(op);
         return ST_NOMEM;
     }
+    op->when = STORE_LAZILY;
     list_init(&ops);
     list_push_back(&ops, &op->node);
     l->touched = true;

@@ -112,6 +112,7 @@ mindex_outdate(struct mlog *l, uint64_t off)
     if (op == NULL) {
         return ST_NOMEM;
     }
+    op->when = STORE_LAZILY;
     c->saved = false;
     store_push(l->opts.store, op);
     return ST_OK;

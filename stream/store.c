@@ -226,6 +226,9 @@ set_up(struct store *s)
     }
     if (rc == SQLITE_OK && s->path != NULL) {
         rc = check_file(s);
+        if (rc == SQLITE_OK) {
+            store_make_wal_room(s);
+        }
     }
     s->synced = true;
     return rc;
@@ -296,6 +299,7 @@ init_locks(struct store *s)
     (void)pthread_mutex_init(&s->db_lock, NULL);
     (void)pthread_mutex_init(&s->ckpt_lock, NULL);
     (void)pthread_cond_init(&s->ckpt_cond, NULL);
+    (void)pthread_cond_init(&s->free_role, NULL);
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -349,6 +353,7 @@ store_free(struct store *s)
     }
     (void)pthread_cond_destroy(&s->cond);
     (void)pthread_cond_destroy(&s->ckpt_cond);
+    (void)pthread_cond_destroy(&s->free_role);
     (void)pthread_mutex_destroy(&s->ckpt_lock);
     (void)pthread_mutex_destroy(&s->db_lock);
     (void)pthread_mutex_destroy(&s->readers_lock);

@@ -2,9 +2,11 @@
 /* What is on disk. The only place that knows SQLite. One store is one database: a file in WAL mode
  * ("sluice.db" in the store folder), or one in memory; the code is the same.
  *
- * Writes are operations, pushed by any thread and done in that order by the store's one writer
- * thread: it drains all that waits, does it in one transaction, commits (to the disk where the
- * store is durable), then calls `done` for each with no lock held. Operations of one push are never
+ * Writes are operations, pushed by any thread and done in that order by one writer at a time: the
+ * store's thread, or an I/O thread in its place (store_turn_end). It drains all that waits, does it
+ * in one transaction, commits (to the disk where the store is durable; else to the operating
+ * system, so that a killed process loses nothing), then calls `done` for each with no lock held.
+ * Operations of one push are never
  * split over two transactions. Where a transaction fails (disk full, I/O error) its messages are
  * reported as failed, and its other operations are kept and tried again with the next, so that
  * memory and disk agree in the end. Reads are synchronous and see what is committed; any thread.
@@ -29,7 +31,7 @@ struct store_opts {
     bool durable;          /* a commit is on disk before done is called */
     int64_t sync_interval; /* ns, where not durable */
     const char *vfs;       /* NULL: the default; tests bring their own */
-    int64_t wal_limit;     /* bytes after which the writer checkpoints itself; 0: 256 MiB */
+    int64_t wal_limit; /* of the log, past which the writer waits for a checkpoint; 0: 256 MiB */
 };
 
 /* Opens or makes it. On failure *err (mem_free) is one line for the log, which names the file:
@@ -57,10 +59,18 @@ enum store_kind {
     STORE_KINDS_
 };
 
+/* How soon a push has to be written. */
+enum store_when {
+    STORE_NOW,     /* the writer is woken */
+    STORE_IN_TURN, /* on an I/O thread, which calls store_turn_end soon */
+    STORE_LAZILY,  /* nobody waits: with the next that is written, in 20 ms at the latest */
+};
+
 /* One operation. Owned by the store from the push to done. */
 struct store_op {
     struct list_node node;
     enum store_kind kind;
+    enum store_when when; /* of the push: its last operation's counts */
     uint32_t subject_id;
     uint64_t stream; /* the stream's number, as store_new_id gave it */
     uint64_t row, row_end;
@@ -70,16 +80,21 @@ struct store_op {
     size_t name_len;
     const void *data; /* borrowed: with the op */
     size_t data_len;
-    /* Called on the writer thread after the commit, in the order of the pushes; frees the op. NULL:
-     * the store frees it, by mem_free.
-     * Appends that follow each other and have the same `group` (not NULL) come as one list: `more`
-     * holds those after the first (by node), so that a stream takes its lock once. */
+    /* Called by whoever wrote, after the commit, with no lock held, in the order of the pushes;
+     * frees the op. NULL: the store frees it, by mem_free. Appends that follow each other and have
+     * the same `group` (not NULL) come as one list: `more` holds those after the first (by node),
+     * so that a stream takes its lock once. */
     void (*done)(struct store_op *op, struct list_node *more, enum status st);
     void *group; /* borrowed: whoever pushes sees to its life */
 };
 
 void store_push(struct store *s, struct store_op *op);
 void store_push_list(struct store *s, struct list_node *ops); /* empty after it */
+/* At the end of a turn of an I/O thread that pushed STORE_IN_TURN. Where the writer is idle, few
+ * operations wait and no sync of the disk is due they are written here and now: the same
+ * transaction, without the two thread switches. Else, and always where not may_write, the writer is
+ * woken. Calls `done` then. */
+void store_turn_end(struct store *s, bool may_write);
 
 /* Where the message of that offset (seq - base) of a stream lives; offsets are below 2^42. */
 #define STORE_OFFSET_BITS     42

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The write-ahead log goes back into the file beside the writer, on a thread with a connection of
- * its own. A steady writer would let it grow for ever, since the log starts over only when all of
- * it has been copied: past the limit the writer finishes it itself. Deferred syncs happen here too.
- */
+ * its own. The log starts over only when all of it has been copied, which a steady writer would
+ * never let happen: so the last pages, few by then, are copied while the writer is held. A log that
+ * starts over often stays small: commits overwrite what is in the page cache and on the disk
+ * already, which is cheaper than to let a file grow. Deferred syncs happen here too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,9 +12,27 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/mem.h"
 #include "stream/store_priv.h"
 
-#define PASSIVE_FROM ((int64_t)8 << 20)
+#define ASK_AFTER ((int64_t)16 << 20)
+#define QUICK_NS  (5 * CLOCK_MS)
+#define ZEROS     ((int64_t)1 << 20)
+enum { ROUNDS = 4, FEW_PAGES = 64 };
+
+void
+store_make_wal_room(struct store *s)
+{
+    sqlite3_file *f = NULL;
+    char *zeros = mem_alloc(ZEROS);
+    int rc = zeros != NULL ? sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &f)
+                           : SQLITE_NOMEM;
+    for (int64_t at = 0; at < ASK_AFTER && rc == SQLITE_OK && f != NULL; at += ZEROS) {
+        rc = f->pMethods->xWrite(f, zeros, ZEROS, at);
+    }
+    mem_free(zeros);
+    s->unsynced = true;
+}
 
 static void
 sync_wal(struct store *s)
@@ -30,12 +49,51 @@ sync_wal(struct store *s)
     (void)close(fd);
 }
 
+/* True: tells how many pages of the log are not in the file yet. SQLite counts only those that were
+ * there when it began. */
+static bool
+copy(struct store *s, sqlite3 *db, int *left)
+{
+    int done;
+    if (sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &done) != SQLITE_OK) {
+        return false;
+    }
+    *left = s->wal_pages - done;
+    return true;
+}
+
+/* Holds the writer only where the disk has just shown that it is quick, or past the limit.
+ * NB: a reader of another process may keep it from ever being done; then the log grows. */
+static void
+checkpoint(struct store *s, sqlite3 *db, bool at_once)
+{
+    int left = 1;
+    bool hold = at_once;
+    for (int i = 0; i < ROUNDS && left > 0 && !hold; i++) {
+        int64_t begin = clock_mono_ns();
+        if (!copy(s, db, &left)) {
+            return;
+        }
+        hold = left > 0 && left <= FEW_PAGES && clock_mono_ns() - begin < QUICK_NS;
+    }
+    if (hold) {
+        store_hold(s);
+        if (!copy(s, db, &left)) {
+            left = 1;
+        }
+        store_unhold(s);
+    }
+    s->wal_restarts = left == 0;
+}
+
 /* Takes and gives the lock. */
 static void
 work(struct store *s, sqlite3 *db, int64_t *next_sync)
 {
     bool wanted = s->ckpt_wanted;
+    bool at_once = s->ckpt_at_once;
     s->ckpt_wanted = false;
+    s->ckpt_at_once = false;
     (void)pthread_mutex_unlock(&s->ckpt_lock);
     if (!s->opts.durable && clock_mono_ns() >= *next_sync) {
         *next_sync = clock_mono_ns() + s->opts.sync_interval;
@@ -43,8 +101,8 @@ work(struct store *s, sqlite3 *db, int64_t *next_sync)
             sync_wal(s);
         }
     }
-    if (wanted) {
-        (void)sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (wanted && db != NULL) {
+        checkpoint(s, db, at_once);
     }
     (void)pthread_mutex_lock(&s->ckpt_lock);
 }
@@ -55,6 +113,7 @@ thread_main(void *arg)
     struct store *s = arg;
     sqlite3 *db = NULL;
     int64_t next_sync = clock_mono_ns() + s->opts.sync_interval;
+    sync_wal(s);
     if (store_connect(s, &db) != SQLITE_OK) {
         log_error("JetStream store %s: no connection for checkpoints", s->path);
     }
@@ -85,7 +144,7 @@ on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     (void)db;
     (void)name;
     struct store *s = arg;
-    s->wal_bytes = (int64_t)pages * s->page_size;
+    s->wal_pages = pages;
     return SQLITE_OK;
 }
 
@@ -93,11 +152,12 @@ enum status
 store_checkpointer_start(struct store *s)
 {
     (void)sqlite3_wal_hook(s->db, on_wal, s);
-    if (pthread_create(&s->checkpointer, NULL, thread_main, s) != 0) {
+    s->ask_after = s->opts.wal_limit < ASK_AFTER ? s->opts.wal_limit : ASK_AFTER;
+    s->ckpt_running = pthread_create(&s->checkpointer, NULL, thread_main, s) == 0;
+    if (!s->ckpt_running) {
         return ST_NOMEM;
     }
     (void)pthread_setname_np(s->checkpointer, "store-ckpt");
-    s->ckpt_running = true;
     return ST_OK;
 }
 
@@ -115,6 +175,12 @@ store_checkpointer_stop(struct store *s)
     s->ckpt_running = false;
 }
 
+bool
+store_is_quick(struct store *s)
+{
+    return s->path == NULL || (!s->opts.durable && !s->wal_restarts);
+}
+
 void
 store_checkpoint_after(struct store *s)
 {
@@ -122,13 +188,16 @@ store_checkpoint_after(struct store *s)
         return;
     }
     s->unsynced = true;
-    if (s->wal_bytes >= s->opts.wal_limit) {
-        (void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
-        s->wal_bytes = 0;
-    } else if (s->wal_bytes - s->wal_asked >= PASSIVE_FROM || s->wal_bytes < s->wal_asked) {
-        s->wal_asked = s->wal_bytes;
+    s->wal_restarts = false;
+    int64_t bytes = s->wal_pages * s->page_size;
+    if (bytes < s->wal_asked) {
+        s->wal_asked = 0;
+    }
+    if (bytes - s->wal_asked >= s->ask_after) {
+        s->wal_asked = bytes;
         (void)pthread_mutex_lock(&s->ckpt_lock);
         s->ckpt_wanted = true;
+        s->ckpt_at_once = bytes >= s->opts.wal_limit;
         (void)pthread_cond_signal(&s->ckpt_cond);
         (void)pthread_mutex_unlock(&s->ckpt_lock);
     }

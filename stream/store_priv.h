@@ -40,8 +40,9 @@ struct store_reader {
     sqlite3_stmt *heads;
 };
 
-/* lock guards: queue, kept_retry, stopping, started, free_ids. readers_lock: readers. In memory
- * db_lock is held by the writer for a transaction, and by a reader. The rest is the writer's. */
+/* lock guards what is below it up to next_id. readers_lock: readers. In memory db_lock is held by
+ * the writer for a transaction, and by a reader. The rest belongs to whoever has the writer's role:
+ * while `writing` is set, the thread that set it, else whoever holds the lock. */
 struct store {
     struct store_opts opts;
     char *path; /* owned: the file's, or NULL */
@@ -59,7 +60,15 @@ struct store {
     pthread_cond_t cond;
     pthread_t thread;
     struct list_node queue;
+    size_t queued, queued_bytes;
     bool running, stopping;
+    bool writing; /* a thread has the writer's role */
+    bool hold;    /* the checkpointer waits for the role, which it gets next */
+    pthread_cond_t free_role;
+    bool urgent;        /* the writer shall take what waits as soon as it can */
+    bool timed;         /* the writer will look by itself soon */
+    int64_t lazy_at;    /* by when it shall write what nobody waits for; 0: there is none */
+    int64_t retry_at;   /* and what is kept */
     uint64_t *free_ids; /* owned array */
     size_t n_free, cap_free;
     _Atomic uint64_t next_id;
@@ -70,11 +79,15 @@ struct store {
     pthread_mutex_t db_lock;
 
     pthread_t checkpointer;
+    bool ckpt_running; /* of who starts and stops */
     pthread_mutex_t ckpt_lock;
+    bool ckpt_wanted, ckpt_at_once, ckpt_stop; /* under ckpt_lock */
     pthread_cond_t ckpt_cond;
-    bool ckpt_wanted, ckpt_stop, ckpt_running;
-    _Atomic bool unsynced;        /* deferred: commits that no sync has followed */
-    int64_t wal_bytes, wal_asked; /* the writer's */
+    _Atomic bool unsynced;     /* deferred: commits that no sync has followed */
+    _Atomic bool wal_restarts; /* the next commit begins the log anew */
+    _Atomic int wal_pages;     /* in the log */
+    int64_t wal_asked;         /* bytes that it had when the checkpointer was last asked */
+    int64_t ask_after;         /* it is asked after so many more */
     int64_t page_size;
 
     _Atomic uint64_t failures, commits, ops;
@@ -89,11 +102,25 @@ int store_connect(struct store *s, sqlite3 **out);
 int store_prepare_writer(struct store *s);
 void store_finalize_writer(struct store *s);
 void store_release_id(struct store *s, uint64_t id);
+/* One transaction of these. in_turn: as in store_queue.c. */
+enum status store_transact(struct store *s, const struct list_node *ops, bool in_turn) MUST_CHECK;
+/* Tells all (empty after it); where it failed, what is no message is kept. */
+void store_finish(struct store *s, struct list_node *ops, enum status st);
+/* At the stop: what could not be written is let go, a start finds out. */
+void store_let_go(struct store *s);
+/* store_queue.c: takes the writer's role, and gives it back. */
+void store_hold(struct store *s);
+void store_unhold(struct store *s);
 /* store_checkpoint.c */
 enum status store_checkpointer_start(struct store *s) MUST_CHECK;
 void store_checkpointer_stop(struct store *s);
-/* After a commit, on the writer thread: wakes the checkpointer, or does it here past the limit. */
+/* Fills the empty log with zeros as far as it usually grows, so that commits do not change the size
+ * of a file: a sync is cheaper then. Does what it can. */
+void store_make_wal_room(struct store *s);
+/* After a commit, with the writer's role: wakes the checkpointer where the log has grown. */
 void store_checkpoint_after(struct store *s);
+/* A small transaction now will not wait for the disk. With the writer's role. */
+bool store_is_quick(struct store *s);
 /* store_read.c */
 void store_close_readers(struct store *s);
 

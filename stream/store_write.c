@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer thread. Happy path: takes all that waits, begins, does each operation, deletes a
- * slice of garbage, commits, tells. Failure: everything is rolled back; messages are reported as
- * failed, other operations wait in `kept` for the next transaction, 100 ms later at the most. */
+/* A transaction, by whoever has the writer's role. Happy path: begins, does each operation, deletes
+ * a slice of garbage, commits; then tells. Failure: everything is rolled back; messages are
+ * reported as failed, other operations wait in `kept` for the next transaction. */
 #include <string.h>
-#include <time.h>
 
-#include "server/base/assert.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "stream/store_priv.h"
 
-#define SLICE_NS    (5 * CLOCK_MS)
-#define RETRY_NS    (100 * CLOCK_MS)
-#define BATCH_BYTES ((size_t)32 << 20)
-enum { BATCH_OPS = 16384, SLICE_ROWS = 512 };
+#define SLICE_NS (5 * CLOCK_MS)
+enum { SLICE_ROWS = 512, BUSY_MS = 5000 };
 
 static const char *const texts[STMT_COUNT_] = {
     [STORE_APPEND] = ("INSERT OR REPLACE INTO message(id, ts, subject, flags, hdr, data)"
@@ -280,11 +276,51 @@ set_sync(struct store *s, bool on)
     }
 }
 
-static enum status
-transact(struct store *s, struct list_node *ops)
+/* A turn on an I/O thread does not wait for another process that holds the file. */
+static int
+begin(struct store *s, bool in_turn)
 {
-    struct list_node *it;
-    struct list_node *tmp;
+    if (in_turn) {
+        (void)sqlite3_busy_timeout(s->db, 0);
+    }
+    int rc = run(s, STMT_BEGIN);
+    if (in_turn) {
+        (void)sqlite3_busy_timeout(s->db, BUSY_MS);
+    }
+    return rc;
+}
+
+/* All between begin and end. *n: operations done; *freed: a stream's number that is free then. */
+static int
+work(struct store *s, const struct list_node *ops, uint64_t *n, uint64_t *freed)
+{
+    int rc = SQLITE_OK;
+    for (const struct list_node *it = ops->next; it != ops && rc == SQLITE_OK; it = it->next) {
+        rc = do_op(s, LIST_ENTRY(it, const struct store_op, node));
+        (*n)++;
+    }
+    if (rc == SQLITE_OK && s->garbage) {
+        rc = collect(s, freed);
+    }
+    return rc == SQLITE_OK ? run(s, STMT_COMMIT) : rc;
+}
+
+static enum status
+failed(struct store *s, int rc)
+{
+    static struct log_limit lim;
+    uint64_t held;
+    atomic_fetch_add(&s->failures, 1);
+    if (log_limit_pass(&lim, &held)) {
+        log_error("JetStream store %s: %s", s->path != NULL ? s->path : "in memory",
+                  sqlite3_errstr(rc));
+    }
+    return store_status(rc) != ST_OK ? store_status(rc) : ST_IO;
+}
+
+enum status
+store_transact(struct store *s, const struct list_node *ops, bool in_turn)
+{
     uint64_t freed = 0;
     uint64_t n = 0;
     int64_t start = clock_mono_ns();
@@ -293,36 +329,19 @@ transact(struct store *s, struct list_node *ops)
     if (s->path == NULL) {
         (void)pthread_mutex_lock(&s->db_lock);
     }
-    int rc = run(s, STMT_BEGIN);
-    bool begun = rc == SQLITE_OK;
-    LIST_FOREACH_SAFE(it, tmp, ops)
-    {
-        if (rc == SQLITE_OK) {
-            rc = do_op(s, LIST_ENTRY(it, struct store_op, node));
-            n++;
-        }
-    }
-    if (rc == SQLITE_OK && s->garbage) {
-        rc = collect(s, &freed);
-    }
+    int rc = begin(s, in_turn);
+    bool busy = in_turn && (rc & 0xff) == SQLITE_BUSY;
     if (rc == SQLITE_OK) {
-        rc = run(s, STMT_COMMIT);
-    }
-    if (rc != SQLITE_OK && begun && sqlite3_get_autocommit(s->db) == 0) {
-        (void)run(s, STMT_ROLLBACK);
+        rc = work(s, ops, &n, &freed);
+        if (rc != SQLITE_OK && sqlite3_get_autocommit(s->db) == 0) {
+            (void)run(s, STMT_ROLLBACK);
+        }
     }
     if (s->path == NULL) {
         (void)pthread_mutex_unlock(&s->db_lock);
     }
     if (rc != SQLITE_OK) {
-        static struct log_limit lim;
-        uint64_t held;
-        atomic_fetch_add(&s->failures, 1);
-        if (log_limit_pass(&lim, &held)) {
-            log_error("JetStream store %s: %s", s->path != NULL ? s->path : "in memory",
-                      sqlite3_errstr(rc));
-        }
-        return store_status(rc) != ST_OK ? store_status(rc) : ST_IO;
+        return busy ? ST_EXISTS : failed(s, rc);
     }
     if (freed != 0) {
         store_release_id(s, freed);
@@ -354,67 +373,43 @@ static void
 gather(struct list_node *ops, const struct store_op *op, struct list_node *more)
 {
     list_init(more);
-    while (op->kind == STORE_APPEND && op->group != NULL && !list_is_empty(ops)) {
-        struct store_op *next = LIST_ENTRY(ops->next, struct store_op, node);
+    if (op->kind != STORE_APPEND || op->group == NULL) {
+        return;
+    }
+    struct list_node *it;
+    struct list_node *tmp;
+    LIST_FOREACH_SAFE(it, tmp, ops)
+    {
+        const struct store_op *next = LIST_ENTRY(it, const struct store_op, node);
         if (next->kind != STORE_APPEND || next->group != op->group) {
             return;
         }
-        list_push_back(more, list_pop_front(ops));
+        list_remove(it);
+        list_push_back(more, it);
     }
 }
 
-/* Tells all; where it failed, what is no message is kept. */
-static void
-finish(struct store *s, struct list_node *ops, enum status st)
+void
+store_finish(struct store *s, struct list_node *ops, enum status st)
 {
     struct list_node *n;
     struct list_node more;
-    while ((n = list_pop_front(ops)) != NULL) {
+    struct list_node all;
+    list_init(&all);
+    list_splice_back(&all, ops);
+    while ((n = list_pop_front(&all)) != NULL) {
         struct store_op *op = LIST_ENTRY(n, struct store_op, node);
         if (st != ST_OK && op->kind != STORE_APPEND && op->kind != STORE_SYNC) {
             list_push_back(&s->kept, n);
             continue;
         }
-        gather(ops, op, &more);
+        gather(&all, op, &more);
         finish_one(s, op, &more, st);
     }
 }
 
-/* Moves what goes into the next transaction: all that waits, up to a bound, whole pushes. */
-static void
-take(struct store *s, struct list_node *ops)
-{
-    size_t n = 0;
-    size_t bytes = 0;
-    list_splice_back(ops, &s->kept);
-    bool whole = true;
-    while (!list_is_empty(&s->queue) && (!whole || (n < BATCH_OPS && bytes < BATCH_BYTES))) {
-        struct store_op *op = LIST_ENTRY(list_pop_front(&s->queue), struct store_op, node);
-        whole = op->last;
-        n++;
-        bytes += op->data_len + (op->msg != NULL ? op->msg->data_len + op->msg->hdr_len : 0);
-        list_push_back(ops, &op->node);
-    }
-}
-
-static void
-wait_for_work(struct store *s)
-{
-    while (list_is_empty(&s->queue) && !s->stopping && !s->garbage) {
-        if (list_is_empty(&s->kept)) {
-            (void)pthread_cond_wait(&s->cond, &s->lock);
-            continue;
-        }
-        int64_t at = clock_mono_ns() + RETRY_NS;
-        struct timespec ts = {at / CLOCK_S, at % CLOCK_S};
-        (void)pthread_cond_timedwait(&s->cond, &s->lock, &ts);
-        return;
-    }
-}
-
-/* At the stop: what could not be written is let go, a start finds out. */
-static void
-let_go(struct store *s)
+void
+store_let_go(struct store *s)
 {
     struct list_node *n;
     while ((n = list_pop_front(&s->kept)) != NULL) {
@@ -422,102 +417,4 @@ let_go(struct store *s)
         list_init(&none);
         finish_one(s, LIST_ENTRY(n, struct store_op, node), &none, ST_IO);
     }
-}
-
-static void *
-thread_main(void *arg)
-{
-    struct store *s = arg;
-    struct list_node ops;
-    list_init(&ops);
-    (void)pthread_mutex_lock(&s->lock);
-    for (;;) {
-        wait_for_work(s);
-        bool end = s->stopping && list_is_empty(&s->queue) && list_is_empty(&s->kept);
-        if (end) {
-            break;
-        }
-        take(s, &ops);
-        (void)pthread_mutex_unlock(&s->lock);
-        enum status st = transact(s, &ops);
-        finish(s, &ops, st);
-        if (st != ST_OK) {
-            /* NB: garbage alone must not spin on a full disk. */
-            struct timespec pause = {0, 10 * CLOCK_MS};
-            (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        } else {
-            store_checkpoint_after(s);
-        }
-        (void)pthread_mutex_lock(&s->lock);
-        if (s->stopping && st != ST_OK && list_is_empty(&s->queue)) {
-            break;
-        }
-    }
-    (void)pthread_mutex_unlock(&s->lock);
-    let_go(s);
-    return NULL;
-}
-
-enum status
-store_start(struct store *s)
-{
-    if (s->path != NULL) {
-        enum status st = store_checkpointer_start(s);
-        if (st != ST_OK) {
-            return st;
-        }
-    }
-    if (pthread_create(&s->thread, NULL, thread_main, s) != 0) {
-        store_checkpointer_stop(s);
-        return ST_NOMEM;
-    }
-    (void)pthread_setname_np(s->thread, s->path != NULL ? "store" : "store-mem");
-    s->running = true;
-    return ST_OK;
-}
-
-void
-store_stop(struct store *s)
-{
-    (void)pthread_mutex_lock(&s->lock);
-    s->stopping = true;
-    (void)pthread_cond_signal(&s->cond);
-    (void)pthread_mutex_unlock(&s->lock);
-    if (s->running) {
-        (void)pthread_join(s->thread, NULL);
-        s->running = false;
-        store_checkpointer_stop(s);
-    }
-    struct list_node rest;
-    list_init(&rest);
-    (void)pthread_mutex_lock(&s->lock);
-    list_splice_back(&rest, &s->queue);
-    (void)pthread_mutex_unlock(&s->lock);
-    finish(s, &rest, ST_CLOSED);
-    let_go(s);
-}
-
-void
-store_push_list(struct store *s, struct list_node *ops)
-{
-    if (list_is_empty(ops)) {
-        return;
-    }
-    LIST_ENTRY(ops->prev, struct store_op, node)->last = true;
-    (void)pthread_mutex_lock(&s->lock);
-    bool was_empty = list_is_empty(&s->queue);
-    list_splice_back(&s->queue, ops);
-    if (was_empty) {
-        (void)pthread_cond_signal(&s->cond);
-    }
-    (void)pthread_mutex_unlock(&s->lock);
-}
-
-void
-store_push(struct store *s, struct store_op *op)
-{
-    struct list_node one;
-    list_init(&one);
-    list_push_back(&one, &op->node);
-    store_push_list(s, &one);
 }

@@ -25,16 +25,17 @@
 #include "server/proto/info.h"
 #include "server/route/cache.h"
 #include "server/route/deliver.h"
+#include "server/server.h"
+#include "stream/js.h"
 
-enum { ID_TABLE_MIN = 64, KEEP_CHUNKS = 64 };
+enum { ID_TABLE_MIN = 64, KEEP_CHUNKS = 64, JS_ROUNDS = 4 };
 
-static bool
-take_mail(struct loop *l)
+/* The loop of this thread, while it looks into its mailbox before it sleeps: no wake needed. */
+static _Thread_local const struct loop *awake;
+
+static void
+run_mail(struct loop *l)
 {
-    uint64_t n;
-    if (read(l->wake_fd, &n, sizeof n) < 0) {
-        return false;
-    }
     struct list_node batch;
     list_init(&batch);
     pthread_mutex_lock(&l->lock);
@@ -46,6 +47,16 @@ take_mail(struct loop *l)
         atomic_fetch_sub_explicit(&l->inbox_bytes, (int64_t)msg->bytes, memory_order_relaxed);
         msg->run(l, msg);
     }
+}
+
+static bool
+take_mail(struct loop *l)
+{
+    uint64_t n;
+    if (read(l->wake_fd, &n, sizeof n) < 0) {
+        return false;
+    }
+    run_mail(l);
     return true;
 }
 
@@ -55,6 +66,14 @@ on_wake(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     take_mail(arg);
+}
+
+static void
+wake(struct loop *l)
+{
+    uint64_t one = 1;
+    ssize_t n = write(l->wake_fd, &one, sizeof one);
+    ASSERT(n == (ssize_t)sizeof one);
 }
 
 void
@@ -68,10 +87,8 @@ loop_post_list(struct loop *l, struct list_node *list, size_t bytes)
     bool was_empty = list_is_empty(&l->inbox);
     list_splice_back(&l->inbox, list);
     pthread_mutex_unlock(&l->lock);
-    if (was_empty) {
-        uint64_t one = 1;
-        ssize_t n = write(l->wake_fd, &one, sizeof one);
-        ASSERT(n == (ssize_t)sizeof one);
+    if (was_empty && awake != l) {
+        wake(l);
     }
 }
 
@@ -198,10 +215,36 @@ flush_all(struct loop *l)
     }
 }
 
+/* What the turn stored is written, and its acknowledgements go out with this turn's flush. They may
+ * bring more to be stored (sources, republishing), which is left to the writer after some rounds.
+ */
+static void
+commit_turn(struct loop *l)
+{
+    for (int i = 0; l->js_turn && i <= JS_ROUNDS; i++) {
+        l->js_turn = false;
+        awake = l;
+        js_turn_end(server_js(l->server), i < JS_ROUNDS);
+        if (i < JS_ROUNDS) {
+            run_mail(l);
+        }
+        awake = NULL;
+    }
+    pthread_mutex_lock(&l->lock);
+    bool more = !list_is_empty(&l->inbox);
+    pthread_mutex_unlock(&l->lock);
+    if (more) {
+        wake(l);
+    }
+}
+
 static void
 end_of_turn(struct loop *l)
 {
     struct list_node *node;
+    if (l->js_turn) {
+        commit_turn(l);
+    }
     flush_all(l);
     stall_check(l);
     flush_all(l); /* what those that go on had left unread */

@@ -65,6 +65,7 @@ struct loop {
     uint64_t rng;
     struct loop_stats stats;
     bool stopping;
+    bool js_turn;         /* JetStream got something in this turn: js_turn_end is due */
     pthread_mutex_t lock; /* guards inbox */
     struct list_node inbox;
     _Atomic int64_t inbox_bytes;

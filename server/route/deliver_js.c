@@ -33,6 +33,7 @@ deliver_js_receive(const struct inbound *in, const struct sub_service *service)
     reply[in->reply_len] = '\0';
     struct js_in m = {.account = in->account,
                       .loop = in->loop->index,
+                      .in_turn = true,
                       .cid = in->from_cid,
                       .subject = texts,
                       .subject_len = subject_len,
@@ -41,6 +42,7 @@ deliver_js_receive(const struct inbound *in, const struct sub_service *service)
                       .hdr_len = in->hdr_len,
                       .data = in->data + in->hdr_len,
                       .data_len = in->size - in->hdr_len};
+    in->loop->js_turn = true;
     service->fn(service->arg, &m);
     return true;
 }

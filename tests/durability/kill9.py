@@ -191,13 +191,21 @@ def live(port, seed):
     return rnd, threads
 
 
-def run(binary, rounds, seed):
+def options(folder, sync):
+    path = os.path.join(folder, "server.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('jetstream { store_dir: "%s", sync_interval: %s }\n' %
+                (os.path.join(folder, "store"), "always" if sync == "always" else '"%s"' % sync))
+    return ["-c", path]
+
+
+def run(binary, rounds, seed, sync):
     draw = random.Random(seed)
     folder = tempfile.mkdtemp(prefix="sluice-kill9-")
     everything = {}
     delivered = 0
     try:
-        server = Server(binary, folder, ["-js", "-sd", os.path.join(folder, "store")], 60)
+        server = Server(binary, folder, options(folder, sync), 60)
         server.wait_ready()
         port = int(server.ports["nats"][0].rsplit(":", 1)[1])
         set_up(port)
@@ -215,7 +223,7 @@ def run(binary, rounds, seed):
             if both:
                 return "round %d: sequence %d was given twice" % (i, min(both))
             shutil.rmtree(os.path.join(folder, "ports"))
-            server = Server(binary, folder, ["-js", "-sd", os.path.join(folder, "store")], 60)
+            server = Server(binary, folder, options(folder, sync), 60)
             server.wait_ready()
             port = int(server.ports["nats"][0].rsplit(":", 1)[1])
             old = draw.sample(sorted(everything), min(200, len(everything)))
@@ -242,12 +250,13 @@ def main():
     p.add_argument("--server", required=True)
     p.add_argument("--rounds", type=int, default=20)
     p.add_argument("--seed", type=int, default=int(time.time()) % 100000)
+    p.add_argument("--sync", default="always", help="sync_interval; none may lose a message to a kill")
     a = p.parse_args()
-    why = run(find_binary(a.server), a.rounds, a.seed)
+    why = run(find_binary(a.server), a.rounds, a.seed, a.sync)
     if why is None:
-        print("PASS durability/kill9")
+        print("PASS durability/kill9 sync=%s" % a.sync)
         return 0
-    print("FAIL durability/kill9 (seed %d): %s" % (a.seed, why))
+    print("FAIL durability/kill9 sync=%s (seed %d): %s" % (a.sync, a.seed, why))
     return 1
 
 
