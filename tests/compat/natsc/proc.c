@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <err.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -152,18 +153,21 @@ proc_stop(struct proc *p)
     }
 }
 
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
 void
 proc_fini(struct proc *p)
 {
     if (p->pid > 0) {
         proc_stop(p);
     }
-    const char *const names[] = {"conf", "log"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[80];
-        snprintf(path, sizeof path, "%s/%s", p->dir, names[i]);
-        unlink(path);
-    }
-    rmdir(p->dir);
+    nftw(p->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     *p = (struct proc){0};
 }

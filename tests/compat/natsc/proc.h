@@ -11,7 +11,7 @@
 struct proc {
     pid_t pid;    /* 0: not running */
     int port;     /* 0 at the first start: any; later starts take the same again */
-    char dir[64]; /* configuration and ports file */
+    char dir[64]; /* configuration, log, ports file and what the caller puts there; "": made anew */
     char url[64]; /* of the client port, without credentials */
 };
 
@@ -23,7 +23,7 @@ void proc_start(struct proc *p, const char *binary, const char *conf);
  */
 void proc_stop(struct proc *p);
 
-/* Stops it if it runs and removes its files. */
+/* Stops it if it runs and removes its folder. */
 void proc_fini(struct proc *p);
 
 #endif
