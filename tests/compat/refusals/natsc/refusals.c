@@ -537,7 +537,7 @@ run_case(const struct reader *r, const char *binary, const char *label)
 {
     char conf[512];
     struct fix f = {.reader = r,
-                    .server.dir = "/tmp/refusals-XXXXXX",
+                    .server.dir = "/tmp/natsc-XXXXXX",
                     .until = time(NULL) + CASE_S,
                     .lock = PTHREAD_MUTEX_INITIALIZER,
                     .more = PTHREAD_COND_INITIALIZER};
