@@ -27,6 +27,7 @@ take(struct groups *gs, struct group_hand *h)
                              .key = e->key,
                              .own = e->own,
                              .owner = e->owner,
+                             .due = e->due,
                              .bytes = e->bytes,
                              .age = {.since = e->age.since, .in_hand = true}};
     list_insert_after(&e->age.node, &h->age.node);
@@ -178,27 +179,51 @@ take_expired(struct groups *gs, int64_t now, unsigned *budget, struct list_node 
     }
 }
 
+/* When to look again for one that a drain has in hand now and may put back: it must not be
+ * forgotten because nobody saw it while it was in hand. */
+static int64_t
+look_again(int64_t due, int64_t now)
+{
+    return due > now ? due : now + WHEEL_TICK;
+}
+
+static int64_t
+next_in_hand(const struct groups *gs, int64_t now)
+{
+    int64_t next = INT64_MAX;
+    for (const struct list_node *n = gs->hands.next; n != &gs->hands; n = n->next) {
+        const struct group_hand *h = LIST_ENTRY(n, struct group_hand, node);
+        int64_t due = h->due == 0 ? INT64_MAX : look_again(h->due, now);
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
 /* Ends what is parked for too long in one group; returns when the next is. */
 static int64_t
 take_old(struct groups *gs, struct group *g, int64_t now, unsigned *budget, struct list_node *out)
 {
+    int64_t next = INT64_MAX;
     struct list_node *at = g->ages.next;
     while (at != &g->ages) {
         struct group_age *a = LIST_ENTRY(at, struct group_age, node);
         int64_t due = group_cancel_at(gs, g, a->since);
         at = at->next;
+        if (a->in_hand && due != INT64_MAX) {
+            next = next < look_again(due, now) ? next : look_again(due, now);
+        }
         if (a->in_hand) {
             continue;
         }
         if (due > now || *budget == 0) {
-            return due;
+            return due < next ? due : next;
         }
         --*budget;
         struct group_entry *e = LIST_ENTRY(a, struct group_entry, age);
         group_unpark(gs, e, GROUP_CANCEL_AFTER);
         list_push_back(out, &e->node);
     }
-    return INT64_MAX;
+    return next;
 }
 
 int64_t
@@ -213,6 +238,8 @@ groups_tick(struct groups *gs)
     int64_t now = clock_now(&gs->clock);
     take_expired(gs, now, &budget, &expired);
     int64_t next = wheel_next(&gs->due);
+    int64_t in_hand = next_in_hand(gs, now);
+    next = in_hand < next ? in_hand : next;
     for (struct list_node *n = gs->rules.next; n != &gs->rules; n = n->next) {
         int64_t due = take_old(gs, LIST_ENTRY(n, struct group, node), now, &budget, &old);
         next = due < next ? due : next;

@@ -17,6 +17,7 @@ struct group_hand {
     struct group_owner *own;     /* borrowed: counts the entry; or NULL */
     struct group_age age;        /* in the entry's place */
     uint64_t owner;
+    int64_t due; /* as the entry's */
     size_t bytes;
     bool gone; /* its owner left meanwhile */
 };

@@ -9,4 +9,9 @@ $(BENCH_GROUPS): $(patsubst %.c,build/bench/obj/%.o,tests/bench/bench_groups.c $
 bench-groups: $(BENCH_GROUPS) ## What the admission to a workload group costs
 	@$(BENCH_GROUPS)
 
-.PHONY: bench-groups
+# A short form of it is among the unit tests. The second number: rounds at a limit of one.
+STRESS := $(B)/tests/unit/api/test_group_stress $(B)/tests/unit/api/test_gate_race
+stress: $(STRESS) ## Groups, accounts, gates, cancels and changes at once (SECONDS=60 each, VARIANT=tsan)
+	@for test in $(STRESS); do echo "$$test $(SECONDS)"; $(ENV_$(VARIANT)) $(WRAP) $$test $(SECONDS) $(if $(filter release,$(VARIANT)),10000000) || exit 1; done
+
+.PHONY: bench-groups stress

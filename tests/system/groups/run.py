@@ -63,6 +63,34 @@ def test_burst_runs_in_order_and_nothing_is_lost(plane):
     plane.check()
 
 
+def test_burst_with_a_limit_of_eight_is_answered_whole(plane):
+    """3,000 at once, eight at a time, room for all: none is lost, none is refused."""
+    plane.reload(CHECKOUT % (8, 3000))
+    load = plane.load("b")
+    load.send(3000)
+    load.wait_all()
+    expect(load.kinds == {"ok": 3000}, load.kinds)
+    s = plane.stats()
+    expect(s["total_admitted"] == 3000 and s["total_queue_rejections"] == 0, s)
+    plane.check()
+
+
+def test_burst_into_a_size_of_500_refuses_exactly_the_rest(plane):
+    """3,000 at once, of which the first eight take long: 8 run, 500 park, 2,492 are refused."""
+    plane.reload(CHECKOUT % (8, 500))
+    load = plane.load("b")
+    load.send(8, 3000000)
+    plane.until(lambda: plane.stats()["running"] == 8, "eight run")
+    load.send(2992)
+    plane.until(lambda: plane.stats()["total_throttled"] == 2992, "all have come")
+    s = plane.stats()
+    expect(s["running"] == 8 and s["queued_current"] == 500 and s["total_queue_rejections"] == 2492, s)
+    load.wait_all()
+    expect(load.kinds == {"ok": 508, 429: 2492}, load.kinds)
+    expect(load.served == set(range(508)), "others than the last were refused")
+    plane.check()
+
+
 def test_each_user_has_a_limit_of_its_own(plane):
     loads = [Load(plane.peer(u), u) for u in ("checkout-1", "checkout-2", "other")]
     for load in loads:
@@ -90,19 +118,23 @@ def test_over_the_size_exactly_so_many_are_refused(plane):
     plane.check()
 
 
-def test_client_that_leaves_with_five_thousand_parked(plane):
+def test_client_that_leaves_with_ten_thousand_parked(plane):
     plane.reload(CHECKOUT % (1, 10000))
-    Load(plane.peer(), "stays").send(1, 1500000)
+    Load(plane.peer(), "stays").send(1, 3000000)
     plane.until(lambda: plane.stats()["running"] == 1, "one runs")
     leaves = plane.peer()
-    Load(leaves, "l").send(5000, 0)
-    plane.until(lambda: plane.stats()["queued_current"] == 5000, "5000 are parked")
+    Load(leaves, "l").send(10000, 0)
+    plane.until(lambda: plane.stats()["queued_current"] == 10000, "10000 are parked")
     leaves.sock.shutdown(2)
     began = time.monotonic()
     plane.until(lambda: plane.stats()["queued_current"] == 0, "none is parked")
     expect(time.monotonic() - began < 1, "it took %.3f s" % (time.monotonic() - began))
     s = plane.stats()
-    expect(s["total_queue_cancelled"] == 5000 and s["running"] == 1, s)
+    expect(s["total_queue_cancelled"] == 10000 and s["running"] == 1, s)
+    stays = plane.load("n")
+    stays.send(1)
+    stays.wait_all()  # the permit is not lost
+    expect(stays.kinds == {"ok": 1}, stays.kinds)
     plane.check()
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workload groups with the plane's threads: bursts, a limit of one a great many times over, and all
- * at once: groups, accounts, leaving clients, limits that change. Nothing is lost or run twice, the
- * counters add up whenever they are read, and the backstop finds nothing.
+ * at once: groups, accounts, a gate of a group, leaving clients, limits that change. Nothing is
+ * lost or run twice, the counters add up whenever they are read, and the backstop finds nothing.
  * Arguments: seconds of the stress, rounds at a limit of one. */
 #include <pthread.h>
 #include <sched.h>
@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "api/endpoint.h"
+#include "api/gate.h"
+#include "api/gates.h"
 #include "api/group_admin.h"
 #include "api/plane.h"
 #include "api/reply.h"
@@ -228,7 +230,7 @@ test_group_no_wakeup_is_lost_at_a_limit_of_one(void **state)
 /* ---- all at once --------------------------------------------------------------------------------
  */
 
-static atomic_bool over;
+static atomic_bool over, delivered_all;
 static atomic_uint sent;
 static pthread_mutex_t over_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over_cond = PTHREAD_COND_INITIALIZER;
@@ -248,6 +250,23 @@ rest(int ms)
     pthread_mutex_unlock(&over_lock);
 }
 
+/* One in four goes to the gate, of the account that has it. */
+static void
+send_any(struct api_message *m, unsigned i)
+{
+    if (i % 4 == 3) {
+        m->subject = "svc.x";
+        m->origin.account = fakehost_account(2);
+        m->origin.account_name = "A2";
+        m->origin.account_key = 2;
+        m->now = clock_mono_ns();
+        assert_true(gate_receive(host.gate, m));
+        return;
+    }
+    api_receive(api, i % 3 == 0 ? &info : &work, m);
+    atomic_fetch_add(&sent, 1);
+}
+
 static void *
 produce_any(void *arg)
 {
@@ -262,8 +281,7 @@ produce_any(void *arg)
             m.hdr = "NATS/1.0\r\nNats-Request-Timeout: 20ms\r\n\r\n";
             m.hdr_len = strlen(m.hdr);
         }
-        api_receive(api, i % 3 == 0 ? &info : &work, &m);
-        atomic_fetch_add(&sent, 1);
+        send_any(&m, i);
         if (i % 50 == 49 && i % 100 > 50) {
             api_conn_closed(api, cid);
         }
@@ -272,6 +290,75 @@ produce_any(void *arg)
         }
     }
     return NULL;
+}
+
+/* The host of the gate: delivers, and replies to most. */
+static void *
+deliver_all(void *arg)
+{
+    (void)arg;
+    for (unsigned n = 0; !atomic_load(&delivered_all);) {
+        struct gate_delivery d;
+        struct gate_request *r = fakehost_gated(&host);
+        if (r == NULL) {
+            (void)sched_yield();
+            continue;
+        }
+        if (!gate_begin(r, n++ % 9 != 0, &d)) {
+            continue;
+        }
+        bool replies = n % 3 != 0;
+        char reply[32];
+        (void)snprintf(reply, sizeof(reply), "%.*s", (int)d.reply_len, d.reply);
+        gate_sent(r, replies ? 1 : 0);
+        if (replies) {
+            gate_replied(host.watch, reply, strlen(reply));
+        }
+    }
+    return NULL;
+}
+
+static void
+make_gate(void)
+{
+    struct gate_conf c;
+    char err[GATE_ERR_LEN];
+    struct group_conf g = group("checkout", "{\"throttling\":{\"limit\":2}}");
+    set(&g, 1);
+    assert_int_equal(gate_conf_init(&c, "g", err, sizeof(err)), ST_OK);
+    (void)snprintf(c.account, sizeof(c.account), "A2");
+    (void)snprintf(c.subject, sizeof(c.subject), "svc.>");
+    (void)snprintf(c.group, sizeof(c.group), "checkout");
+    c.limit = 3;
+    c.request_queue_limit = 20;
+    assert_int_equal(gates_create(api_gates(api), &c, err), ST_OK);
+}
+
+/* What is open in the gate; its books add up. */
+static uint64_t
+gate_open(void)
+{
+    struct gate_info i;
+    assert_true(gates_find(api_gates(api), "g", &i));
+    uint64_t open = i.counts.parked + i.counts.queued + i.counts.running;
+    uint64_t sum = open;
+    for (int e = 0; e < GATE_END_COUNT; e++) {
+        sum += i.counts.ended[e];
+    }
+    assert_int_equal(i.counts.received, sum);
+    return open;
+}
+
+static void
+change_gate(unsigned i)
+{
+    struct gate_info g;
+    char err[GATE_ERR_LEN];
+    size_t evicted;
+    assert_true(gates_find(api_gates(api), "g", &g));
+    g.conf.limit = 1 + i % 5;
+    g.conf.request_queue_limit = 1 + i % 40;
+    assert_int_equal(gates_update(api_gates(api), &g.conf, &evicted, err), ST_OK);
 }
 
 static void *
@@ -297,6 +384,7 @@ change(void *arg)
         o.request_queue_limit = i % 2 == 0 ? 20 : 1000;
         enum status st = api_update(api, &o);
         assert_true(st == ST_OK || st == ST_AGAIN);
+        change_gate(i);
         rest(3);
     }
     return NULL;
@@ -309,6 +397,7 @@ look(void *arg)
     while (!atomic_load(&over)) {
         struct group_info g;
         books_check(api);
+        (void)gate_open();
         for (size_t i = 0; groups_at(api->groups, i, &g); i++) {
             check_counts(&g.counts);
         }
@@ -332,9 +421,13 @@ test_group_stress_of_groups_accounts_cancels_and_changes(void **state)
     pthread_t p[PRODUCERS];
     pthread_t c;
     pthread_t l;
+    pthread_t d;
     start(4);
+    make_gate();
     over = false;
+    delivered_all = false;
     sent = 0;
+    assert_int_equal(pthread_create(&d, NULL, deliver_all, NULL), 0);
     for (uintptr_t i = 0; i < PRODUCERS; i++) {
         assert_int_equal(pthread_create(&p[i], NULL, produce_any, (void *)(i + 1)), 0);
     }
@@ -353,9 +446,11 @@ test_group_stress_of_groups_accounts_cancels_and_changes(void **state)
     /* Without groups what is parked is let in; all ends, with nothing left to the backstop. */
     set(NULL, 0);
     /* NB: a permit comes back a moment after its request is booked as ended. */
-    while (books_open(api) > 0 || groups_any(api->groups)) {
+    while (books_open(api) > 0 || gate_open() > 0 || groups_any(api->groups)) {
         (void)sched_yield();
     }
+    delivered_all = true;
+    (void)pthread_join(d, NULL);
     assert_int_equal(books_sum(api).received, sent);
     stop();
 }
