@@ -323,7 +323,7 @@ attach(struct feed *f)
     struct stream *origin =
         f->is_here ? js_account_stream(f->to->acc, f->name, strlen(f->name)) : NULL;
     stream_lock(f->to);
-    f->missing = origin == NULL;
+    f->missing = origin == NULL && f->is_here;
     stream_unlock(f->to);
     if (origin == NULL) {
         return NULL;

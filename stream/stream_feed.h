@@ -26,7 +26,7 @@ struct feed {
     struct stream *to;     /* ref */
     struct stream *origin; /* ref, or NULL: it is not there */
     bool ended, mirror;
-    bool missing;  /* its origin was looked for, and is not there */
+    bool missing;  /* its origin is to be here, and is not */
     bool lost;     /* place is to be found anew */
     char *key;     /* owned: what tells it from others, "name filter destination" */
     char *name;    /* owned: of the origin */

@@ -51,6 +51,7 @@ create(struct js_req *q)
         json_decref(o);
         o = NULL;
     }
+    (void)json_object_del(o, "domain"); /* only the other answers have it */
     js_req_answer_committed(q, ticket, stream_is_memory(s), o);
     stream_unref(s);
 }

@@ -57,6 +57,17 @@ make_rules(struct perm_rules *r, const struct config_subjects *cfg)
     return ST_OK;
 }
 
+static bool
+ends_in_star(const struct perm_rules *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->v[i].subject_len > 0 && r->v[i].subject[r->v[i].subject_len - 1] == '*') {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum status
 perms_new(struct perms **out, const struct config_perms *cfg)
 {
@@ -74,6 +85,7 @@ perms_new(struct perms **out, const struct config_perms *cfg)
         perms_free(p);
         return ST_NOMEM;
     }
+    p->star = ends_in_star(&p->sub_allow);
     /* Who may answer what he is asked may publish nothing else, but for what is allowed by name. */
     p->pub_allow.set = p->pub_allow.set || p->responses;
     *out = p;
@@ -93,6 +105,20 @@ perms_free(struct perms *p)
     mem_free(p);
 }
 
+/* Of a subscription to "a.>" and a rule "a.*". */
+static bool
+is_starred(const char *subject, size_t n, const struct perm_rule *rule)
+{
+    size_t rn = rule->subject_len;
+    if (n == 0 || subject[n - 1] != '>' || rn == 0 || rule->subject[rn - 1] != '*') {
+        return false;
+    }
+    if (n == 1 || rn == 1) {
+        return n == rn;
+    }
+    return subject_is_inside(subject, n - 2, rule->subject, rn - 2);
+}
+
 /* How a subject stands to a list of rules. */
 struct hits {
     bool plain;  /* a rule without a queue */
@@ -106,7 +132,8 @@ match_rules(const struct perm_rules *r, const char *subject, size_t n, const cha
     struct hits h = {false, false, false};
     for (size_t i = 0; i < r->n; i++) {
         const struct perm_rule *rule = &r->v[i];
-        if (!subject_is_inside(subject, n, rule->subject, rule->subject_len)) {
+        if (!subject_is_inside(subject, n, rule->subject, rule->subject_len) &&
+            !is_starred(subject, n, rule)) {
             continue;
         }
         if (rule->queue == NULL) {
@@ -162,17 +189,9 @@ perms_may_subscribe(const struct perms *p, const char *subject, size_t n, const 
 }
 
 bool
-perms_has_holes(const struct perms *p, const char *subject, size_t n)
+perms_is_wide(const struct perms *p, const char *subject, size_t n)
 {
-    if (p == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < p->sub_deny.n; i++) {
-        if (subject_overlaps(subject, n, p->sub_deny.v[i].subject, p->sub_deny.v[i].subject_len)) {
-            return true;
-        }
-    }
-    return false;
+    return p != NULL && p->star && n > 0 && subject[n - 1] == '>';
 }
 
 bool

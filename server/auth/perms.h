@@ -27,6 +27,7 @@ struct perm_rules {
 
 struct perms {
     struct perm_rules pub_allow, pub_deny, sub_allow, sub_deny;
+    bool star;                 /* sub_allow has a rule that ends in "*" */
     bool responses;            /* may publish to the replies of messages it received */
     int64_t responses_max;     /* <= 0: no limit */
     int64_t responses_expires; /* ns; <= 0: never */
@@ -38,12 +39,14 @@ void perms_free(struct perms *p);
 
 /* p NULL: everything is allowed. Without the responses, which the connection tracks. */
 bool perms_may_publish(const struct perms *p, const char *subject, size_t n);
-/* queue NULL: a plain subscription. */
+/* queue NULL: a plain subscription. As nats-server, "a.*" allows to subscribe to "a.>"; what such a
+ * one may receive is asked message by message. */
 bool perms_may_subscribe(const struct perms *p, const char *subject, size_t n, const char *queue,
                          size_t qn);
-/* True if a subscription that is allowed as a whole may still meet single denied subjects. */
-bool perms_has_holes(const struct perms *p, const char *subject, size_t n);
-/* Of such a one: may this message be delivered? */
+/* True if a subscription that is allowed may be wider than what is: then it may receive what it may
+ * subscribe to. */
+bool perms_is_wide(const struct perms *p, const char *subject, size_t n);
+/* Else: may this message be delivered? Denied subjects may lie within what is allowed. */
 bool perms_may_receive(const struct perms *p, const char *subject, size_t n, const char *queue,
                        size_t qn);
 

@@ -92,6 +92,10 @@ consume(struct conn *c, const char *buf, size_t len, struct block *backing)
             want = used;
             break;
         }
+        if (r == PARSE_CUT) {
+            len = used;
+            break;
+        }
         if (r == PARSE_OP) {
             late_place(&c->loop->late, all - len + used, all);
             verbs_run(c, &op, backing);

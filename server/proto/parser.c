@@ -10,13 +10,15 @@ struct verb {
     size_t len;
     enum op_kind kind;
     bool blank; /* a blank must follow */
+    bool tail;  /* what follows means nothing, however long it is */
 };
 
 static const struct verb verbs[] = {
-    {"PUB", 3, OP_PUB, true},          {"HPUB", 4, OP_HPUB, true},  {"SUB", 3, OP_SUB, true},
-    {"UNSUB", 5, OP_UNSUB, true},      {"PING", 4, OP_PING, false}, {"PONG", 4, OP_PONG, false},
-    {"CONNECT", 7, OP_CONNECT, false}, {"INFO", 4, OP_INFO, false}, {"+OK", 3, OP_PLUS_OK, false},
-    {"-ERR", 4, OP_MINUS_ERR, true},
+    {"PUB", 3, OP_PUB, true, false},          {"HPUB", 4, OP_HPUB, true, false},
+    {"SUB", 3, OP_SUB, true, false},          {"UNSUB", 5, OP_UNSUB, true, false},
+    {"PING", 4, OP_PING, false, true},        {"PONG", 4, OP_PONG, false, true},
+    {"CONNECT", 7, OP_CONNECT, false, false}, {"INFO", 4, OP_INFO, false, false},
+    {"+OK", 3, OP_PLUS_OK, false, false},     {"-ERR", 4, OP_MINUS_ERR, true, false},
 };
 
 const char *
@@ -241,9 +243,14 @@ parser_next(const struct parser *p, const char *buf, size_t len, size_t *used, s
     op->arg_len = end - begin;
     /* A CR at the end of an unfinished line may belong to the line end. */
     int64_t slack = nl == NULL ? 1 : 0;
-    if ((int64_t)op->arg_len > p->max_control_line + slack ||
-        (int64_t)begin > p->max_control_line) {
+    bool too_long =
+        (int64_t)op->arg_len > p->max_control_line + slack || (int64_t)begin > p->max_control_line;
+    if (too_long && !v->tail) {
         return PARSE_ERR_CONTROL_LINE;
+    }
+    if (too_long && nl == NULL) {
+        *used = v->len;
+        return PARSE_CUT;
     }
     if (nl == NULL) {
         return PARSE_MORE;

@@ -50,6 +50,7 @@ enum parse_result {
     PARSE_OP,   /* *op is set, *used bytes belong to it */
     PARSE_MORE, /* the operation is not whole; *used is the length that it will have as far as that
                    is known (0: the line has not ended) */
+    PARSE_CUT,  /* as PARSE_MORE, and all behind the first *used bytes means nothing: they may go */
     PARSE_ERR_UNKNOWN,      /* no such operation, or bytes behind a payload that are not CRLF */
     PARSE_ERR_ARGS,         /* the arguments of a known verb are wrong; op->arg has them */
     PARSE_ERR_CONTROL_LINE, /* a line longer than max_control_line */

@@ -216,6 +216,7 @@ verbs_parse_error(struct conn *c, enum parse_result r, const struct op *op, cons
         break;
     case PARSE_OP:
     case PARSE_MORE:
+    case PARSE_CUT:
         break;
     }
 }

@@ -167,11 +167,14 @@ static bool
 may_receive(const struct inbound *in, const struct conn *c, const struct sub *s)
 {
     const struct perms *p = c->user->perms;
-    if (p == NULL || !p->sub_deny.set) {
+    if (p == NULL || (!p->sub_deny.set && !p->star)) {
         return true;
     }
-    return perms_may_receive(p, in->subject, in->subject_len,
-                             s->queue_len > 0 ? sub_queue(s) : NULL, s->queue_len);
+    const char *queue = s->queue_len > 0 ? sub_queue(s) : NULL;
+    if (perms_is_wide(p, sub_subject(s), s->subject_len)) {
+        return perms_may_subscribe(p, in->subject, in->subject_len, queue, s->queue_len);
+    }
+    return perms_may_receive(p, in->subject, in->subject_len, queue, s->queue_len);
 }
 
 static void

@@ -76,6 +76,8 @@ check_pieces(const struct parser *p, const char *buf, size_t len, enum parse_res
         if (part == PARSE_MORE) {
             require(used == 0 || used > cut);
             require(used == 0 || whole != PARSE_OP || used == len);
+        } else if (part == PARSE_CUT) {
+            require(used > 0 && used < cut && (whole == PARSE_OP || whole == PARSE_CUT));
         } else {
             require(part == whole && part != PARSE_OP);
         }

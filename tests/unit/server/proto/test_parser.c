@@ -182,6 +182,10 @@ test_parser_holds_the_limits(void **state)
     assert_int_equal(parse(&p, "SUB 12345678 1\r\n", &used, &op), PARSE_OP);
     assert_int_equal(parse(&p, "SUB 123456789 1\r\n", &used, &op), PARSE_ERR_CONTROL_LINE);
     assert_int_equal(parse(&p, "SUB 123456789012345", &used, &op), PARSE_ERR_CONTROL_LINE);
+    assert_int_equal(parse(&p, "PING 123456789012345\r\n", &used, &op), PARSE_OP);
+    assert_int_equal(op.kind, OP_PING);
+    assert_int_equal(parse(&p, "PONG 123456789012345", &used, &op), PARSE_CUT);
+    assert_int_equal(used, 4);
     assert_int_equal(parse(&p, "PUB a 4\r\nabcd\r\n", &used, &op), PARSE_OP);
     assert_int_equal(parse(&p, "PUB a 5\r\n", &used, &op), PARSE_ERR_PAYLOAD);
     assert_int_equal(op.size, 5);
