@@ -194,6 +194,51 @@ test_group_burst_into_a_small_parking_refuses_only_what_does_not_fit(void **stat
     stop();
 }
 
+/* Scenario 16: as many who hold a permit as there are permits, and no parking. */
+#define HOLDERS 4
+#define TURNS   20000
+
+static void *
+hold_and_leave(void *arg)
+{
+    struct group_who who = {.account = "A", .account_key = 2, .user = "u"};
+    who.client = "";
+    who.subject = "$JS.API.WORK";
+    for (int i = 0; i < TURNS; i++) {
+        struct group_answer ans;
+        groups_enter(api->groups, &who, &ans);
+        if (ans.verdict == GROUP_ADMITTED) {
+            groups_leave(api->groups, ans.permit);
+        } else {
+            *(unsigned *)arg += 1;
+        }
+    }
+    return NULL;
+}
+
+static void
+test_group_nobody_is_refused_while_a_permit_is_free(void **state)
+{
+    (void)state;
+    pthread_t t[HOLDERS];
+    unsigned not_admitted[HOLDERS] = {0};
+    struct group_info i;
+    struct group_conf c = group("g", "{\"throttling\":{\"limit\":4}}");
+    start(2);
+    set(&c, 1);
+    for (int k = 0; k < HOLDERS; k++) {
+        assert_int_equal(pthread_create(&t[k], NULL, hold_and_leave, &not_admitted[k]), 0);
+    }
+    for (int k = 0; k < HOLDERS; k++) {
+        (void)pthread_join(t[k], NULL);
+        assert_int_equal(not_admitted[k], 0);
+    }
+    assert_int_equal(groups_find(api->groups, "g", &i), ST_OK);
+    assert_int_equal(i.counts.total_admitted, HOLDERS * TURNS);
+    assert_int_equal(i.counts.total_throttled, 0);
+    stop();
+}
+
 /* Scenario 9: the last running one ends between "full" and "parked", over and over. */
 #define ROUNDS 200000
 
@@ -463,6 +508,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_group_burst_of_three_thousand_all_answered),
         cmocka_unit_test(test_group_burst_into_a_small_parking_refuses_only_what_does_not_fit),
+        cmocka_unit_test(test_group_nobody_is_refused_while_a_permit_is_free),
         cmocka_unit_test(test_group_no_wakeup_is_lost_at_a_limit_of_one),
         cmocka_unit_test(test_group_stress_of_groups_accounts_cancels_and_changes),
     };
