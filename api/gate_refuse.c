@@ -44,10 +44,11 @@ gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t 
                      shown ? to->subject : "", shown ? "\r\n" : "");
     } else {
         int64_t retry = reply_retry_ns(drain > 0 ? drain : apiq_drain_ns(g->q, APIQ_NORMAL));
+        int64_t ms = (retry + CLOCK_MS / 2) / CLOCK_MS;
         n = snprintf(hdr, sizeof(hdr),
                      "NATS/1.0\r\nNats-Service-Error: %s: the request was not executed\r\n"
-                     "Nats-Service-Error-Code: %d\r\nNats-Retry-After: %.3f\r\n\r\n",
-                     t->text, t->code, (double)retry / 1e9);
+                     "Nats-Service-Error-Code: %d\r\nNats-Retry-After: %d.%03d\r\n\r\n",
+                     t->text, t->code, (int)(ms / 1000), (int)(ms % 1000));
     }
     struct api_bytes body = {hdr, (size_t)n, "", 0};
     host->publish(host->ctx, to->account, to->loop, to->reply, NULL, &body);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/base/clock.h"
 #include "server/base/mem.h"
 
 void
@@ -112,21 +113,72 @@ reply_is_told(enum ledger_end e)
     return told[e].code != 0;
 }
 
+/* Appends what fits below end, and a NUL; there is room for that. Returns where the NUL is.
+ * NB: refusals come in floods, and printf would be an eighth of what one costs the I/O thread. */
+static char *
+put(char *at, char *end, const char *s)
+{
+    char *behind = memccpy(at, s, '\0', (size_t)(end - at));
+    if (behind != NULL) {
+        return behind - 1;
+    }
+    end[-1] = '\0';
+    return end - 1;
+}
+
+/* n in decimal, with so many digits at least (20 at most). */
+static char *
+put_number(char *at, char *end, uint64_t n, unsigned digits)
+{
+    char text[21];
+    char *p = text + sizeof(text) - 1;
+    *p = '\0';
+    for (unsigned k = 0; k < digits || n > 0; k++) {
+        *--p = (char)('0' + n % 10);
+        n /= 10;
+    }
+    return put(at, end, p);
+}
+
+/* With three digits behind the point. */
+static void
+put_hint(struct refusal *out, int64_t retry_ns)
+{
+    char *end = out->hdr + sizeof(out->hdr);
+    uint64_t ms = (uint64_t)(retry_ns + CLOCK_MS / 2) / CLOCK_MS;
+    char *at = put(out->hdr, end, "NATS/1.0\r\nNats-Retry-After: ");
+    at = put_number(at, end, ms / 1000, 1);
+    at = put(at, end, ".");
+    at = put_number(at, end, ms % 1000, 3);
+    (void)put(at, end, "\r\n\r\n");
+}
+
 void
 reply_refusal(struct refusal *out, enum ledger_end e, const char *server, const char *type,
               int64_t retry_ns)
 {
     const struct told *t = &told[e];
+    char *end = out->body + sizeof(out->body);
+    char *at = put(out->body, end, "{");
     out->hdr[0] = '\0';
     if (t->retry && retry_ns > 0) {
-        (void)snprintf(out->hdr, sizeof(out->hdr), "NATS/1.0\r\nNats-Retry-After: %.3f\r\n\r\n",
-                       (double)retry_ns / 1e9);
+        put_hint(out, retry_ns);
     }
-    (void)snprintf(out->body, sizeof(out->body),
-                   "{%s%s%s%s%s%s\"error\":{\"code\":%d,\"err_code\":%d,"
-                   "\"description\":\"%s: the request was not executed\"}}",
-                   server == NULL ? "" : "\"server\":", server == NULL ? "" : server,
-                   server == NULL ? "" : ",", type == NULL ? "" : "\"type\":\"",
-                   type == NULL ? "" : type, type == NULL ? "" : "\",", t->code, t->err_code,
-                   t->text);
+    if (server != NULL) {
+        at = put(at, end, "\"server\":");
+        at = put(at, end, server);
+        at = put(at, end, ",");
+    }
+    if (type != NULL) {
+        at = put(at, end, "\"type\":\"");
+        at = put(at, end, type);
+        at = put(at, end, "\",");
+    }
+    at = put(at, end, "\"error\":{\"code\":");
+    at = put_number(at, end, (uint64_t)t->code, 1);
+    at = put(at, end, ",\"err_code\":");
+    at = put_number(at, end, (uint64_t)t->err_code, 1);
+    at = put(at, end, ",\"description\":\"");
+    at = put(at, end, t->text);
+    (void)put(at, end, ": the request was not executed\"}}");
 }
