@@ -164,8 +164,9 @@ uint64_t consumer_num_pending(struct consumer *c);
 void consumer_recount(struct consumer *c);
 
 /* ---- consumer_state.c ---- */
-void consumer_touch(struct consumer *c); /* the record is out of date */
-void consumer_save(struct consumer *c);  /* pushes it if it is */
+void consumer_touch(struct consumer *c);     /* the record is out of date */
+void consumer_save(struct consumer *c);      /* pushes it if it is */
+void consumer_save_last(struct consumer *c); /* at an orderly stop: also of those in memory */
 enum status consumer_save_new(struct consumer *c) MUST_CHECK;
 void consumer_erase(struct consumer *c);
 

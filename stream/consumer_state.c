@@ -2,7 +2,11 @@
 /* The record of a consumer in the store: one line of JSON with the configuration and the state,
  * then what was delivered and is not done with, one line each: "seq dseq ts redelivered", a "-"
  * in front of those that are dead. It is written at once when the consumer is made or changed, and
- * lazily, at most every SAVE_EVERY, as it works: a start after a crash delivers a little anew. */
+ * lazily, at most every SAVE_EVERY, as it works: a start after a crash delivers a little anew.
+ *
+ * A consumer in memory has a record from an orderly stop to the next start alone. Its client, back
+ * within the time that it may be idle, goes on as if nothing had been, where else thousands would
+ * first miss heartbeats and then make their consumers anew all at once. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,12 +103,9 @@ put_unacked(const struct consumer *c, struct buf *b)
     }
 }
 
-enum status
-consumer_save_new(struct consumer *c)
+static enum status
+put_record(struct consumer *c)
 {
-    if (!c->stored) {
-        return ST_OK;
-    }
     struct buf b;
     buf_init(&b);
     put_head(c, &b);
@@ -116,6 +117,12 @@ consumer_save_new(struct consumer *c)
         return ST_NOMEM;
     }
     return push_record(c, STORE_PUT_CONSUMER, data, len);
+}
+
+enum status
+consumer_save_new(struct consumer *c)
+{
+    return c->stored ? put_record(c) : ST_OK;
 }
 
 void
@@ -139,6 +146,19 @@ consumer_save(struct consumer *c)
     } else {
         c->save_at = consumer_now(c) + SAVE_EVERY;
         consumer_arm(c, c->save_at);
+    }
+}
+
+void
+consumer_save_last(struct consumer *c)
+{
+    consumer_save(c);
+    if (c->stored || c->stream->memory || c->cfg->direct) {
+        return;
+    }
+    if (put_record(c) != ST_OK) {
+        log_error("JetStream: no memory to keep consumer '%s > %s' over the restart",
+                  c->stream->name, c->name);
     }
 }
 
@@ -297,6 +317,9 @@ consumer_recover(struct stream *s, const char *name, const char *record, size_t 
     if (st == ST_OK) {
         clamp(c);
         st = consumer_resume(c);
+        if (st == ST_OK && !c->stored && !s->memory) {
+            st = push_record(c, STORE_DEL_CONSUMER, NULL, 0);
+        }
     } else {
         consumer_free(c);
     }

@@ -176,7 +176,7 @@ consumers_stop(struct stream *s)
         if (!c->is_push) {
             pull_release(c, "409 Server Shutdown", true);
         }
-        consumer_save(c);
+        consumer_save_last(c);
         consumer_forget(c);
     }
 }

@@ -16,13 +16,14 @@ import overload
 import planecost
 import plots
 import report
+import storm
 from servers import ROOT, BenchError, find_nats_server
 
 OUT = os.path.join(ROOT, "build/bench")
 COSTS = {"S13": planecost.paired_limits, "cheap": planecost.cheap_calls,
          "sockets": planecost.backlog}
 SPECIAL = (*COSTS, "curve", "peers")
-PAIRED = {"core": core, "js": js}
+PAIRED = {"core": core, "js": js, "storm": storm}
 
 
 def parse():
@@ -32,7 +33,8 @@ def parse():
     p.add_argument("--rounds", type=int, default=0, help="3, or 1 with --quick")
     p.add_argument("--quick", action="store_true", help="short runs, to see that all works")
     p.add_argument("--list", action="store_true", help="print the names of the cases")
-    p.add_argument("cases", nargs="*", help="core, js, overload, or names of cases; default: all")
+    p.add_argument("cases", nargs="*",
+                   help="core, js, storm, overload, or names of cases; default: all")
     args = p.parse_args()
     groups = {g: list(m.CASES) for g, m in PAIRED.items()}
     groups["overload"] = list(overload.CASES) + list(SPECIAL)
@@ -205,13 +207,14 @@ def jsonable(value):
 def main():
     args = parse()
     if args.list:
-        for name in [*core.CASES, *js.CASES, *overload.CASES, *SPECIAL]:
+        for name in [*core.CASES, *js.CASES, *storm.CASES, *overload.CASES, *SPECIAL]:
             print(name)
         return 0
     os.makedirs(OUT, exist_ok=True)
     nats = find_nats_server()
-    result = {"core": {}, "js": {}, "overload": {}, "curves": {}, "peers": {}, "costs": {}, "c": 0,
-              "notes": [], "quick": args.quick, "rounds": args.rounds, "machine": machine(),
+    result = {**{g: {} for g in PAIRED}, "overload": {}, "curves": {}, "peers": {}, "costs": {},
+              "c": 0, "notes": [], "quick": args.quick, "rounds": args.rounds,
+              "machine": machine(),
               "sluice": version(args.sluice), "nats_server": version(nats) if nats else None}
     if nats is None:
         result["notes"].append("no nats-server and no Go 1.24 to build it: its columns are empty")

@@ -9,7 +9,9 @@
 
 #define STREAM(retention)                                                                          \
     "{\"name\":\"S\",\"subjects\":[\"s.>\"],\"retention\":\"" retention "\",\"storage\":\"file\"}"
-#define DURABLE        "{\"durable_name\":\"C\",\"ack_policy\":\"explicit\",\"ack_wait\":10000000000}"
+#define DURABLE "{\"durable_name\":\"C\",\"ack_policy\":\"explicit\",\"ack_wait\":10000000000}"
+#define IN_MEMORY                                                                                  \
+    "{\"name\":\"C\",\"deliver_subject\":\"out\",\"ack_policy\":\"none\",\"mem_storage\":true}"
 #define MAX_DELIVERIES "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.S.C"
 #define TERMINATED     "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.S.C"
 
@@ -367,6 +369,66 @@ test_restart_goes_on_where_it_was(void **state)
 }
 
 static void
+find_after_restart(void)
+{
+    kit_restart();
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
+    assert_non_null(s);
+    c = consumer_find(s, "C");
+}
+
+static void
+test_restart_in_order_keeps_consumers_in_memory(void **state)
+{
+    (void)state;
+    begin(STREAM("limits"), IN_MEMORY);
+    kit_expect("out", "one");
+    kit_expect("out", "two");
+    kit_expect("out", "three");
+    end();
+    find_after_restart();
+    assert_non_null(c);
+    assert_int_equal(kit_info(c, "delivered", "consumer_seq"), 3);
+    kit_publish("s.4", "four");
+    assert_non_null(strstr(kit_expect("out", "four"), "$JS.ACK.S.C.1.4.4."));
+    kit_expect_silence("out");
+    end();
+}
+
+static void
+test_restart_does_not_bring_back_a_consumer_in_memory_that_was_deleted(void **state)
+{
+    (void)state;
+    begin(STREAM("limits"), IN_MEMORY);
+    end();
+    find_after_restart();
+    assert_non_null(c);
+    struct js_fail fail;
+    assert_int_equal(consumer_delete(c, 1, &fail), JS_OK);
+    end();
+    find_after_restart();
+    assert_null(c);
+    stream_unref(s);
+}
+
+static void
+test_restart_ends_a_consumer_in_memory_that_nobody_listens_to(void **state)
+{
+    (void)state;
+    begin(STREAM("limits"), IN_MEMORY);
+    end();
+    kit_deafen("out");
+    find_after_restart();
+    assert_non_null(c);
+    consumer_unref(c);
+    jskit_advance(6 * CLOCK_S);
+    c = consumer_find(s, "C");
+    assert_null(c);
+    stream_unref(s);
+    kit_deafen(NULL);
+}
+
+static void
 test_reset_begins_anew(void **state)
 {
     (void)state;
@@ -407,6 +469,9 @@ main(void)
         T(test_workqueue_message_goes_with_its_ack),
         T(test_interest_message_goes_with_the_last_ack),
         T(test_restart_goes_on_where_it_was),
+        T(test_restart_in_order_keeps_consumers_in_memory),
+        T(test_restart_does_not_bring_back_a_consumer_in_memory_that_was_deleted),
+        T(test_restart_ends_a_consumer_in_memory_that_nobody_listens_to),
         T(test_reset_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
