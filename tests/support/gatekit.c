@@ -222,3 +222,25 @@ gatekit_nobody_told(void)
 {
     assert_null(fakehost_take(&gatekit.host));
 }
+
+void
+gatekit_grouped(const char *json, int64_t slots)
+{
+    struct gate_conf c = gatekit_conf("g", "svc.>", slots);
+    gatekit_group(json);
+    (void)snprintf(c.group, sizeof(c.group), "w");
+    gatekit_update(&c, 0);
+}
+
+void
+gatekit_parked(uint64_t n)
+{
+    assert_int_equal(gatekit_look().counts.parked, n);
+    assert_int_equal(gatekit_group_counts().queued_current, n);
+}
+
+void
+gatekit_permits(uint64_t n)
+{
+    assert_int_equal(gatekit_group_counts().running, n);
+}

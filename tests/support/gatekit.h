@@ -32,6 +32,11 @@ struct gates_plane gatekit_plane(void);
 void gatekit_group(const char *json);
 /* Its counters; fails the test if they do not add up, or the backstop found something. */
 struct group_counts gatekit_group_counts(void);
+/* The gate "g" with so many slots and that group. */
+void gatekit_grouped(const char *json, int64_t slots);
+/* So many are parked in the group, all of the gate "g"; so many permits are taken. */
+void gatekit_parked(uint64_t n);
+void gatekit_permits(uint64_t n);
 /* What the thread api-park does in a server. */
 void gatekit_park(void);
 
