@@ -14,7 +14,7 @@ import parked
 import planes
 import policy
 import product
-import storm
+import reconnect
 import table
 import tenants
 from bench import jsonable, machine, version
@@ -27,7 +27,7 @@ from servers import ROOT, find_nats_server
 OUT = os.path.join(ROOT, "build/overload")
 ORDER = ("policy", "product", "tenants", "parked", "cost", "storm")
 PARTS = ("curve", *ORDER)
-QUICK = ("policy", "curve", "product", "tenants", "parked", "storm")
+QUICK = ("policy", "curve", "product", "tenants", "parked")
 
 
 def parse(argv=None):
@@ -60,6 +60,7 @@ class Lab:
         self.policy, self.curves, self.product, self.tenants = {}, {}, {}, {}
         self.parked, self.costs, self.storm = [], {}, {}
         self.notes = []
+        self.began = time.monotonic()
         if args.nats is None:
             self.notes.append("no nats-server and no Go 1.24 to build it: its columns are empty")
 
@@ -110,8 +111,8 @@ class Lab:
             runs.setdefault(side, []).append(run)
 
     def run_tenants(self):
-        for _ in self.rounds():
-            for plane in tenants.all_planes(self.args):
+        for r in self.rounds():
+            for plane in tenants.all_planes(self.args, r == 0):
                 say(f"two tenants: {plane.column}")
                 got = self.attempt(f"S8, {plane.column}",
                                    lambda p=plane: tenants.measure(p, self.args.quick))
@@ -132,7 +133,7 @@ class Lab:
                 self.costs[what] = got
 
     def run_storm(self):
-        why = storm.missing()
+        why = reconnect.missing()
         if why:
             self.notes.append(f"S14, the reconnect storm, was not run: {why}")
             return
@@ -141,8 +142,9 @@ class Lab:
                 if binary:
                     say(f"the reconnect storm: {side}")
                     got = self.attempt(f"S14, {side}",
-                                       lambda b=binary: storm.measure(b, self.args.quick))
+                                       lambda b=binary: reconnect.measure(b, self.args.quick))
                     self.storm.setdefault(side, []).append(got)
+        reconnect.compare(self.storm.get("Sluice", []), self.storm.get("nats-server", []))
 
     def run(self):
         parts = [p for p in ORDER if p in self.args.parts]
@@ -151,6 +153,7 @@ class Lab:
             return
         for part in parts:
             getattr(self, f"run_{part}")()
+            save(self)  # what is there so far, for who does not wait for the end
 
     def run_together(self, parts):
         """Quick runs show that all works, not how fast: what does not compute goes side by side."""
@@ -209,8 +212,8 @@ class Lab:
             yield row
 
     def storm_rows(self):
-        for check in storm.CHECKS:
-            row = table.Row("S14: " + storm.LABEL, "nats.go", check)
+        for check in reconnect.CHECKS:
+            row = table.Row("S14: " + reconnect.LABEL, "nats.go", check)
             for side, runs in self.storm.items():
                 row.add(side, runs)
             yield row
@@ -283,7 +286,8 @@ def series_of(lab, name, variant="stock"):
 
 def draw(lab, out):
     if not plots.have_gnuplot():
-        lab.notes.append("no gnuplot here: no plots (apt-get install gnuplot-nox)")
+        why = "no gnuplot here: no plots (apt-get install gnuplot-nox)"
+        lab.notes += [why] if why not in lab.notes else []
         return
     if any(lab.curves.values()):
         plots.goodput(os.path.join(out, "overload-goodput.svg"), lab.curves)
@@ -301,11 +305,12 @@ def draw(lab, out):
                      {c: (v["a_share"], v["b_share"]) for c, v in shares.items()})
 
 
-def save(lab, began):
+def save(lab):
+    """Table, JSON and plots; returns the table."""
     os.makedirs(lab.args.out, exist_ok=True)
     draw(lab, lab.args.out)
     text = "\n".join(text_of(lab))
-    minutes = (time.monotonic() - began) / 60
+    minutes = (time.monotonic() - lab.began) / 60
     tail = f"{minutes:.1f} minutes, {lab.args.rounds} round(s), {os.cpu_count()} cores."
     rows = [r.json() for _, _, rows in lab.sections() for r in rows if r.cells]
     with open(os.path.join(lab.args.out, "results.json"), "w", encoding="utf-8") as f:
@@ -322,10 +327,9 @@ def save(lab, began):
 
 
 def main():
-    began = time.monotonic()
     lab = Lab(parse())
     lab.run()
-    print(save(lab, began), flush=True)
+    print(save(lab), flush=True)
     return 0
 
 

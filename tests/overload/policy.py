@@ -14,7 +14,7 @@ PLAIN = ("S1", "S2", "S3", "S3-1000", "S4", "S4-10", "S5", "S5-97", "S6", "S7")
 QUICK = ("S1", "S3-1000", "S4/hint", "S4/error", "S6")
 AGAIN_S = 25  # a row in another retry mode lasts at most
 # A sleeping handler takes next to no CPU.
-SIDE_BY_SIDE = 16
+SIDE_BY_SIDE = 20
 
 
 def cases(quick):

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import lab
 import planes
@@ -145,8 +144,8 @@ def check_peer(run):
     verdict("nats_server_s_half_is_measured", one_outcome_each(lot) if lot else ["nothing was"])
 
 
-def check_files(run, out, began):
-    text = lab.save(run, began)
+def check_files(run, out):
+    text = lab.save(run)
     with open(os.path.join(out, "results.json"), encoding="utf-8") as f:
         rows = json.load(f)["rows"]
     verdict("the_table_and_the_json_are_written",
@@ -233,7 +232,6 @@ def main():
     p.add_argument("--sluice", default=os.path.join(planes.overload.ROOT, "build/release/sluice"))
     p.add_argument("--out", default=os.path.join(planes.overload.ROOT, "build/overload/smoke"))
     args = p.parse_args()
-    began = time.monotonic()
     check_program(args.testing)
     run = lab.Lab(lab.parse(["--quick", "--sluice", args.sluice, "--testing", args.testing,
                              "--out", args.out]))
@@ -243,7 +241,7 @@ def main():
     check_tenants(run)
     check_parked(run)
     check_peer(run)
-    check_files(run, args.out, began)
+    check_files(run, args.out)
     return 1 if failed else 0
 
 

@@ -9,7 +9,7 @@ from report import holds, number
 
 class Row:
     """cells: {column: [value of each round]}; the bar binds for the columns of Sluice's, or for
-    those of them that are given."""
+    those of them that are given. No bound: a value to see."""
 
     def __init__(self, label, clients, check, binds=None):
         self.label, self.clients, self.binds = label, clients, binds
@@ -23,12 +23,17 @@ class Row:
 
     def fell(self):
         """The columns of ours whose median misses the bar."""
+        if self.bound is None:
+            return []
         return [c for c, v in self.cells.items()
                 if (c in self.binds if self.binds else c.startswith("Sluice")) and not holds(statistics.median(v), self.sign, self.bound)]
 
+    def bar(self):
+        return "" if self.bound is None else f"{self.sign} {self.bound:g}"
+
     def json(self):
         return {"label": self.label, "clients": self.clients, "value": self.text,
-                "bar": f"{self.sign} {self.bound:g}", "cells": self.cells, "fell": self.fell()}
+                "bar": self.bar(), "cells": self.cells, "fell": self.fell()}
 
 
 def cell(values):
@@ -52,9 +57,9 @@ def lines(title, columns, rows):
         fell = r.fell()
         ours = any(c.startswith("Sluice") for c in r.cells)
         verdict = ("MISS: " + ", ".join(c.removeprefix("Sluice: ") for c in fell) if fell
-                   else "pass" if ours else "")
+                   else "pass" if ours and r.bound is not None else "")
         yield form.format(r.label, r.clients, r.text, *(cell(r.cells.get(c)) for c in columns),
-                          f"{r.sign} {r.bound:g}", verdict).rstrip()
+                          r.bar(), verdict).rstrip()
 
 
 def errors(results):
