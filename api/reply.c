@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server/base/clock.h"
+#include "server/base/jwrite.h"
 #include "server/base/mem.h"
 
 void
@@ -23,25 +24,20 @@ reply_fini(struct reply *out)
     buf_fini(&out->body);
 }
 
-static int
-on_dump(const char *data, size_t n, void *arg)
-{
-    struct buf *b = arg;
-    buf_append(b, data, n);
-    return buf_status(b) == ST_OK ? 0 : -1;
-}
-
 enum status
 reply_json(struct reply *out, json_t *json)
 {
     buf_reset(&out->body);
-    int rc = json == NULL ? -1 : json_dump_callback(json, on_dump, &out->body, REPLY_DUMP);
-    json_decref(json);
-    if (rc != 0) {
-        buf_reset(&out->body);
+    if (json == NULL) {
         return ST_NOMEM;
     }
-    return ST_OK;
+    jwrite(&out->body, json);
+    json_decref(json);
+    enum status st = buf_status(&out->body);
+    if (st != ST_OK) {
+        buf_reset(&out->body);
+    }
+    return st;
 }
 
 enum status

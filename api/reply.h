@@ -30,9 +30,6 @@ struct reply {
 void reply_init(struct reply *out);
 void reply_fini(struct reply *out);
 
-/* How answers are written. 16 digits: 1.18 and not 1.1799999999999999. */
-#define REPLY_DUMP (JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(16))
-
 /* Takes json. The body is its text; without memory (also json NULL) ST_NOMEM, and no body. */
 enum status reply_json(struct reply *out, json_t *json) MUST_CHECK;
 

@@ -215,14 +215,17 @@ run_due(struct consumer *c, int64_t now)
     arm_all(c, now);
 }
 
-/* By way of the timer, so that whoever made it is answered first. */
+/* By way of the timer, so that whoever made it is answered first; where nobody waits, there is
+ * nothing to do. */
 void
 consumer_open(struct consumer *c)
 {
     struct stream *s = c->stream;
     stream_lock(s);
     c->open = true;
-    consumer_arm(c, consumer_now(c));
+    if (c->is_push || c->pull.n_waiting > 0) {
+        consumer_arm(c, consumer_now(c));
+    }
     stream_unlock(s);
     consumer_unref(c);
 }

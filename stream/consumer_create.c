@@ -238,8 +238,8 @@ consumer_begin(struct consumer *c)
     consumer_set_pause(c);
     if (c->is_push) {
         interest_check(c);
+        consumer_arm(c, consumer_now(c));
     }
-    consumer_arm(c, consumer_now(c));
 }
 
 static enum js_error

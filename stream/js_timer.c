@@ -17,6 +17,7 @@ struct js_timers {
     pthread_cond_t cond;
     pthread_t thread;
     bool started, stopping;
+    int64_t sleeps_until; /* of the thread; INT64_MIN: it is awake and will look by itself */
     struct js_timer **heap; /* owned array; its timers are their owners' */
     size_t n, cap, reserved;
 };
@@ -30,6 +31,7 @@ js_timers_new(struct js_timers **out, const struct clock *clock)
         return ST_NOMEM;
     }
     w->clock = *clock;
+    w->sleeps_until = INT64_MIN;
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -137,10 +139,14 @@ set(struct js_timers *w, struct js_timer *t, int64_t at, bool only_earlier)
         sift_up(w, t->index);
         sift_down(w, t->index);
     }
-    if (t->index == 1) {
-        (void)pthread_cond_signal(&w->cond);
+    bool wake = t->at < w->sleeps_until;
+    if (wake) {
+        w->sleeps_until = INT64_MIN;
     }
     (void)pthread_mutex_unlock(&w->lock);
+    if (wake) {
+        (void)pthread_cond_signal(&w->cond);
+    }
     return is_new;
 }
 
@@ -191,17 +197,19 @@ thread_main(void *arg)
     struct js_timers *w = arg;
     (void)pthread_mutex_lock(&w->lock);
     while (!w->stopping) {
-        if (w->n == 0) {
-            (void)pthread_cond_wait(&w->cond, &w->lock);
-            continue;
-        }
-        int64_t at = w->heap[1]->at;
+        int64_t at = w->n > 0 ? w->heap[1]->at : INT64_MAX;
         if (at <= clock_now(&w->clock)) {
             (void)run_due(w, clock_now(&w->clock));
             continue;
         }
-        struct timespec ts = {at / CLOCK_S, at % CLOCK_S};
-        (void)pthread_cond_timedwait(&w->cond, &w->lock, &ts);
+        w->sleeps_until = at;
+        if (at == INT64_MAX) {
+            (void)pthread_cond_wait(&w->cond, &w->lock);
+        } else {
+            struct timespec ts = {at / CLOCK_S, at % CLOCK_S};
+            (void)pthread_cond_timedwait(&w->cond, &w->lock, &ts);
+        }
+        w->sleeps_until = INT64_MIN;
     }
     (void)pthread_mutex_unlock(&w->lock);
     return NULL;

@@ -54,25 +54,61 @@ clock_fake_advance(struct clock_fake *f, int64_t ns)
     atomic_fetch_add(&f->t, ns);
 }
 
+static char *
+put_digits(char *out, int64_t v, int count)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        out[i] = (char)('0' + v % 10);
+        v /= 10;
+    }
+    return out + count;
+}
+
+/* YYYY-MM-DD of days since 1970-01-01: gmtime_r and strftime cost more than all else of an answer.
+ * The year begins in March, so that the day that comes and goes is its last. */
+static char *
+put_date(char *out, int64_t days)
+{
+    int64_t d = days + 719468; /* from 0000-03-01 */
+    int64_t era = d / 146097;  /* 400 years each; int64_t nanoseconds stay in positive ones */
+    int64_t doe = d % 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int64_t mp = (5 * doy + 2) / 153;
+    int64_t month = mp < 10 ? mp + 3 : mp - 9;
+    out = put_digits(out, era * 400 + yoe + (month <= 2), 4);
+    *out++ = '-';
+    out = put_digits(out, month, 2);
+    *out++ = '-';
+    return put_digits(out, doy - (153 * mp + 2) / 5 + 1, 2);
+}
+
 char *
 clock_rfc3339(int64_t wall_ns, char *out)
 {
-    time_t sec = (time_t)(wall_ns / CLOCK_S);
+    int64_t sec = wall_ns / CLOCK_S;
     int64_t frac = wall_ns % CLOCK_S;
     if (frac < 0) {
         frac += CLOCK_S;
         sec--;
     }
-    struct tm tm;
-    gmtime_r(&sec, &tm);
-    size_t n = strftime(out, CLOCK_RFC3339_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
+    int64_t days = sec / 86400 - (sec % 86400 < 0);
+    sec -= days * 86400;
+    char *p = put_date(out, days);
+    *p++ = 'T';
+    p = put_digits(p, sec / 3600, 2);
+    *p++ = ':';
+    p = put_digits(p, sec / 60 % 60, 2);
+    *p++ = ':';
+    p = put_digits(p, sec % 60, 2);
     if (frac != 0) {
-        n += (size_t)snprintf(out + n, CLOCK_RFC3339_LEN - n, ".%09ld", (long)frac);
-        while (out[n - 1] == '0') {
-            n--;
+        *p++ = '.';
+        p = put_digits(p, frac, 9);
+        while (p[-1] == '0') {
+            p--;
         }
     }
-    out[n] = 'Z';
-    out[n + 1] = '\0';
+    *p++ = 'Z';
+    *p = '\0';
     return out;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/cmk.h"
 
+#include <time.h>
+
 #include "server/base/clock.h"
 
 static void
@@ -52,6 +54,15 @@ test_clock_rfc3339_is_as_go_writes_it(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_string_equal(clock_rfc3339(cases[i].ns, out), cases[i].text);
+    }
+    /* Each seventh of a day or so that there is. */
+    for (int64_t s = INT64_MIN / CLOCK_S + 1; s < INT64_MAX / CLOCK_S - 600000; s += 604801) {
+        char want[CLOCK_RFC3339_LEN];
+        time_t t = (time_t)s;
+        struct tm tm;
+        (void)gmtime_r(&t, &tm);
+        (void)strftime(want, sizeof want, "%Y-%m-%dT%H:%M:%SZ", &tm);
+        assert_string_equal(clock_rfc3339(s * CLOCK_S, out), want);
     }
 }
 
