@@ -17,7 +17,7 @@ struct js_timers {
     pthread_cond_t cond;
     pthread_t thread;
     bool started, stopping;
-    int64_t sleeps_until; /* of the thread; INT64_MIN: it is awake and will look by itself */
+    int64_t sleeps_until;   /* of the thread; INT64_MIN: it is awake and will look by itself */
     struct js_timer **heap; /* owned array; its timers are their owners' */
     size_t n, cap, reserved;
 };

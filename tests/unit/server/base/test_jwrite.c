@@ -27,26 +27,27 @@ static void
 test_jwrite_writes_as_jansson_does(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"null",
-                                        "true",
-                                        "false",
-                                        "{}",
-                                        "[]",
-                                        "\"\"",
-                                        "0",
-                                        "-1",
-                                        "[1,2,[3,{}],{\"a\":[]}]",
-                                        "9223372036854775807",
-                                        "-9223372036854775808",
-                                        "1.5",
-                                        "-0.1",
-                                        "1e300",
-                                        "123456.789",
-                                        "{\"z\":1,\"a\":{\"b\":\"c\"},\"\":null}",
-                                        "\"quote \\\" back \\\\ slash / tab \\t nl \\n cr \\r bs "
-                                        "\\b ff \\f nul-ish \\u0001 \\u001f\"",
-                                        "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x7f\"",
-                                        "{\"k\\n\\u20ac\":\"v\"}"};
+    static const char *const texts[] = {
+        "null",
+        "true",
+        "false",
+        "{}",
+        "[]",
+        "\"\"",
+        "0",
+        "-1",
+        "[1,2,[3,{}],{\"a\":[]}]",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "1.5",
+        "-0.1",
+        "1e300",
+        "123456.789",
+        "{\"z\":1,\"a\":{\"b\":\"c\"},\"\":null}",
+        "\"quote \\\" back \\\\ slash /\"",
+        "\"tab \\t nl \\n cr \\r bs \\b ff \\f other \\u0001 \\u001f\"",
+        "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x7f\"",
+        "{\"k\\n\\u20ac\":\"v\"}"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         is_as_jansson(json_loads(texts[i], JSON_DECODE_ANY, NULL));
     }
