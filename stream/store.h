@@ -31,7 +31,7 @@ struct store_opts {
     bool durable;          /* a commit is on disk before done is called */
     int64_t sync_interval; /* ns, where not durable */
     const char *vfs;       /* NULL: the default; tests bring their own */
-    int64_t wal_limit; /* of the log, past which the writer waits for a checkpoint; 0: 256 MiB */
+    int64_t wal_limit;     /* of the log, past which a checkpoint may hold the writer; 0: 256 MiB */
 };
 
 /* Opens or makes it. On failure *err (mem_free) is one line for the log, which names the file:

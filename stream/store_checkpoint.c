@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,10 +16,13 @@
 #include "server/base/mem.h"
 #include "stream/store_priv.h"
 
-#define ASK_AFTER ((int64_t)16 << 20)
-#define QUICK_NS  (5 * CLOCK_MS)
-#define ZEROS     ((int64_t)1 << 20)
-enum { ROUNDS = 4, FEW_PAGES = 64 };
+/* A checkpoint syncs. Where commits do so anyway the log may well be short; else each one is a risk
+ * of a long wait. */
+#define ASK_DURABLE  ((int64_t)16 << 20)
+#define ASK_DEFERRED ((int64_t)128 << 20)
+#define QUICK_NS     (5 * CLOCK_MS)
+#define ZEROS        ((int64_t)1 << 20)
+enum { ROUNDS = 8, FEW_PAGES = 64, MORE_PAGES = 1024, NICER = 5 };
 
 void
 store_make_wal_room(struct store *s)
@@ -27,7 +31,7 @@ store_make_wal_room(struct store *s)
     char *zeros = mem_alloc(ZEROS);
     int rc = zeros != NULL ? sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &f)
                            : SQLITE_NOMEM;
-    for (int64_t at = 0; at < ASK_AFTER && rc == SQLITE_OK && f != NULL; at += ZEROS) {
+    for (int64_t at = 0; at < ASK_DURABLE && rc == SQLITE_OK && f != NULL; at += ZEROS) {
         rc = f->pMethods->xWrite(f, zeros, ZEROS, at);
     }
     mem_free(zeros);
@@ -62,19 +66,28 @@ copy(struct store *s, sqlite3 *db, int *left)
     return true;
 }
 
-/* Holds the writer only where the disk has just shown that it is quick, or past the limit.
+static bool
+may_hold(const struct store *s, int left, bool quick)
+{
+    int64_t bytes = s->wal_pages * s->page_size;
+    return bytes >= 2 * s->opts.wal_limit || (bytes >= s->opts.wal_limit && left <= MORE_PAGES) ||
+           (quick && left <= FEW_PAGES);
+}
+
+/* Holds the writer for a few pages where the disk has just shown that it is quick; for more where
+ * the log is past the limit; in any case where it is far past it.
  * NB: a reader of another process may keep it from ever being done; then the log grows. */
 static void
-checkpoint(struct store *s, sqlite3 *db, bool at_once)
+checkpoint(struct store *s, sqlite3 *db)
 {
     int left = 1;
-    bool hold = at_once;
+    bool hold = false;
     for (int i = 0; i < ROUNDS && left > 0 && !hold; i++) {
         int64_t begin = clock_mono_ns();
         if (!copy(s, db, &left)) {
             return;
         }
-        hold = left > 0 && left <= FEW_PAGES && clock_mono_ns() - begin < QUICK_NS;
+        hold = left > 0 && may_hold(s, left, clock_mono_ns() - begin < QUICK_NS);
     }
     if (hold) {
         store_hold(s);
@@ -91,9 +104,7 @@ static void
 work(struct store *s, sqlite3 *db, int64_t *next_sync)
 {
     bool wanted = s->ckpt_wanted;
-    bool at_once = s->ckpt_at_once;
     s->ckpt_wanted = false;
-    s->ckpt_at_once = false;
     (void)pthread_mutex_unlock(&s->ckpt_lock);
     if (!s->opts.durable && clock_mono_ns() >= *next_sync) {
         *next_sync = clock_mono_ns() + s->opts.sync_interval;
@@ -102,7 +113,7 @@ work(struct store *s, sqlite3 *db, int64_t *next_sync)
         }
     }
     if (wanted && db != NULL) {
-        checkpoint(s, db, at_once);
+        checkpoint(s, db);
     }
     (void)pthread_mutex_lock(&s->ckpt_lock);
 }
@@ -113,6 +124,8 @@ thread_main(void *arg)
     struct store *s = arg;
     sqlite3 *db = NULL;
     int64_t next_sync = clock_mono_ns() + s->opts.sync_interval;
+    /* What it does is not urgent, but takes time that publishers need. */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, 0) + NICER);
     sync_wal(s);
     if (store_connect(s, &db) != SQLITE_OK) {
         log_error("JetStream store %s: no connection for checkpoints", s->path);
@@ -152,7 +165,8 @@ enum status
 store_checkpointer_start(struct store *s)
 {
     (void)sqlite3_wal_hook(s->db, on_wal, s);
-    s->ask_after = s->opts.wal_limit < ASK_AFTER ? s->opts.wal_limit : ASK_AFTER;
+    int64_t ask = s->opts.durable ? ASK_DURABLE : ASK_DEFERRED;
+    s->ask_after = s->opts.wal_limit < ask ? s->opts.wal_limit : ask;
     s->ckpt_running = pthread_create(&s->checkpointer, NULL, thread_main, s) == 0;
     if (!s->ckpt_running) {
         return ST_NOMEM;
@@ -197,7 +211,6 @@ store_checkpoint_after(struct store *s)
         s->wal_asked = bytes;
         (void)pthread_mutex_lock(&s->ckpt_lock);
         s->ckpt_wanted = true;
-        s->ckpt_at_once = bytes >= s->opts.wal_limit;
         (void)pthread_cond_signal(&s->ckpt_cond);
         (void)pthread_mutex_unlock(&s->ckpt_lock);
     }

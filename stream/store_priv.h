@@ -81,7 +81,7 @@ struct store {
     pthread_t checkpointer;
     bool ckpt_running; /* of who starts and stops */
     pthread_mutex_t ckpt_lock;
-    bool ckpt_wanted, ckpt_at_once, ckpt_stop; /* under ckpt_lock */
+    bool ckpt_wanted, ckpt_stop; /* under ckpt_lock */
     pthread_cond_t ckpt_cond;
     _Atomic bool unsynced;     /* deferred: commits that no sync has followed */
     _Atomic bool wal_restarts; /* the next commit begins the log anew */

@@ -10,6 +10,7 @@
 #include "stream/store_priv.h"
 
 #define SLICE_NS (5 * CLOCK_MS)
+#define SHORT_NS (2 * CLOCK_MS) /* where publishers wait for the same commit */
 enum { SLICE_ROWS = 512, BUSY_MS = 5000 };
 
 static const char *const texts[STMT_COUNT_] = {
@@ -239,7 +240,7 @@ delete_slice(struct store *s, uint64_t *lo, uint64_t hi, int64_t end, bool *done
 /* One range of the garbage, in the open transaction. *freed: a stream's number that is free then.
  */
 static int
-collect(struct store *s, uint64_t *freed)
+collect(struct store *s, int64_t most, uint64_t *freed)
 {
     sqlite3_stmt *q = s->stmts[STMT_GARBAGE_GET];
     int rc = sqlite3_step(q);
@@ -253,7 +254,7 @@ collect(struct store *s, uint64_t *freed)
     (void)sqlite3_reset(q);
     uint64_t lo = from;
     bool done;
-    rc = delete_slice(s, &lo, hi, clock_mono_ns() + SLICE_NS, &done);
+    rc = delete_slice(s, &lo, hi, clock_mono_ns() + most, &done);
     if (rc == SQLITE_OK && done) {
         rc = run_u64_u64(s, STMT_GARBAGE_DONE, from, whole ? hi : from);
         if (rc == SQLITE_OK && whole) {
@@ -300,7 +301,7 @@ work(struct store *s, const struct list_node *ops, uint64_t *n, uint64_t *freed)
         (*n)++;
     }
     if (rc == SQLITE_OK && s->garbage) {
-        rc = collect(s, freed);
+        rc = collect(s, list_is_empty(ops) ? SLICE_NS : SHORT_NS, freed);
     }
     return rc == SQLITE_OK ? run(s, STMT_COMMIT) : rc;
 }
