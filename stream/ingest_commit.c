@@ -12,6 +12,7 @@
 #include "stream/hdr.h"
 #include "stream/ingest_batch_priv.h"
 #include "stream/ntab.h"
+#include "stream/stream_links.h"
 #include "stream/transforms.h"
 
 struct commit {
@@ -175,11 +176,18 @@ check_one(struct commit *c, const struct msg *m, const struct pub *ack, bool add
         pub_fini(p);
         return e;
     }
+    size_t index = c->n;
     e = add_put(c, p, f);
     if (e != JS_OK) {
         pub_fini(p);
+        return e;
     }
-    return e;
+    struct put *u = LIST_ENTRY(c->puts.prev, struct put, p.op.node);
+    u->index = index;
+    if (before != NULL) {
+        u->prev = mlog_last_seq(c->s->log) + 1 + before->index;
+    }
+    return JS_OK;
 }
 
 static void
@@ -205,7 +213,8 @@ static bool
 is_wanted(struct stream *s, const struct msg *m)
 {
     return s->cfg->retention != RETENTION_INTEREST ||
-           consumers_want(s, msg_subject(m), m->subject_len);
+           consumers_want(s, msg_subject(m), m->subject_len) ||
+           stream_links_want(s, msg_subject(m), m->subject_len);
 }
 
 enum js_error

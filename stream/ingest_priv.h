@@ -47,6 +47,7 @@ struct put {
     struct mlog_put p;
     struct list_node late; /* of stream.late_dups: duplicates only, p unused */
     uint64_t seq;          /* the same; in a batch: how many of its subject so far */
+    size_t index;          /* in a batch: its place */
     uint64_t prev;         /* republish: the sequence of the subject's message before */
     uint32_t loop;
     bool ack, rollup_subject, rollup_all;

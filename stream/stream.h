@@ -36,6 +36,9 @@ struct stream_request {
 enum js_error stream_create(struct js_account *a, struct stream_config *cfg,
                             const struct stream_request *rq, struct stream **out, bool *created,
                             struct js_fail *f) MUST_CHECK;
+/* What a configuration is checked for before anybody looks which stream it is of; sets defaults. */
+enum js_error stream_check_request(struct js_account *a, struct stream_config *cfg, bool pedantic,
+                                   struct js_fail *f) MUST_CHECK;
 enum js_error stream_update(struct js_account *a, struct stream_config *cfg,
                             const struct stream_request *rq, struct stream **out,
                             struct js_fail *f) MUST_CHECK;

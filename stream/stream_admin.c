@@ -242,6 +242,23 @@ update_locked(struct stream *s, struct stream_config *cfg, const struct stream_r
 }
 
 enum js_error
+stream_check_request(struct js_account *a, struct stream_config *cfg, bool pedantic,
+                     struct js_fail *f)
+{
+    struct js_limits limits;
+    struct js_caps caps;
+    js_account_limits(a, &limits);
+    js_caps(a->js, &caps);
+    stream_admin_lock();
+    enum js_error e = stream_config_check(cfg, &caps, &limits, pedantic, f);
+    if (e == JS_OK) {
+        e = stream_check_others(a, cfg, pedantic, f);
+    }
+    stream_admin_unlock();
+    return e;
+}
+
+enum js_error
 stream_update(struct js_account *a, struct stream_config *cfg, const struct stream_request *rq,
               struct stream **out, struct js_fail *f)
 {

@@ -16,6 +16,11 @@ update(struct js_req *q)
         return;
     }
     js_req_token(q, 5, name, sizeof(name));
+    if (stream_check_request(q->acc, cfg, rq.pedantic, &q->fail) != JS_OK) {
+        stream_config_free(cfg);
+        q->failed = true;
+        return;
+    }
     if (cfg->name != NULL && strcmp(name, cfg->name) != 0) {
         stream_config_free(cfg);
         js_req_fail(q, JS_ERR_STREAM_MISMATCH);

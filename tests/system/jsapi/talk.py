@@ -182,6 +182,9 @@ class Talk:
         if verb == "none":
             c.wait(lambda: len(c.heard) > 0, int(rest) / 1000)
             return [normal(t) for t in c.get(len(c.heard))]
+        if verb == "all":
+            c.wait(lambda: False, int(rest) / 1000)
+            return sorted(normal(t) for t in c.get(len(c.heard)))
         if verb == "restart":
             self.server.stop()
             self.start()
