@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks: the load generator, the comparison with nats-server, the plots of the README.
-#   make bench                 all cases, three rounds        CASES="p2p S3 storm"  only these
+#   make bench                 all cases, three rounds        CASES="p2p S3 storm_default"  only these
 #   make bench QUICK=1         short runs, one round          ROUNDS=n
 LOADGEN     := build/bench/loadgen
 LOADGEN_SRC := $(wildcard tests/bench/loadgen/*.c)
