@@ -107,7 +107,9 @@ read_body(struct js_req *q, enum js_body how)
     if (how == JS_BODY_NONE || (how == JS_BODY_OPTIONAL && !looks_like_json(q->r))) {
         return true;
     }
-    if (q->r->data_len > 0) {
+    /* A decoder that reads nothing but blanks has read an empty request. */
+    bool blank = strspn(q->r->data, " \t\r\n") == q->r->data_len && !q->plain;
+    if (q->r->data_len > 0 && (how == JS_BODY_EMPTY || !blank)) {
         ok = load(q);
     }
     if (how == JS_BODY_EMPTY) {

@@ -102,9 +102,52 @@ read_multi(const json_t *o, json_t **out)
 }
 
 static bool
+is_folded(const json_t *o)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        if (strpbrk(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same with names in lower case: Go finds them in any. Takes o. NULL without memory. */
+static json_t *
+fold(json_t *o)
+{
+    const char *key;
+    json_t *v, *out = json_object();
+    json_object_foreach(o, key, v)
+    {
+        char name[64];
+        size_t n = 0;
+        for (; key[n] != '\0' && n + 1 < sizeof name; n++) {
+            name[n] = key[n] >= 'A' && key[n] <= 'Z' ? (char)(key[n] - 'A' + 'a') : key[n];
+        }
+        name[n] = '\0';
+        if (json_object_set(out, name, v) != 0) {
+            json_decref(out);
+            out = NULL;
+        }
+    }
+    json_decref(o);
+    return out;
+}
+
+static bool
 read_request(struct request *r, const struct js_in *in)
 {
-    r->json = json_loadb(in->data, in->data_len, 0, NULL);
+    r->json = json_loadb(in->data, in->data_len, JSON_DECODE_ANY, NULL);
+    if (json_is_null(r->json)) {
+        return true;
+    }
+    if (!is_folded(r->json)) {
+        r->json = fold(r->json);
+    }
     const json_t *o = r->json;
     r->no_headers = json_is_true(json_object_get(o, "no_hdr"));
     return json_is_object(o) && read_u64(o, "seq", &r->seq) &&

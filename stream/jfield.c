@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/base/mem.h"
 #include "stream/rfc3339.h"
@@ -278,6 +279,23 @@ read_one(struct jread *r, const struct jfield *f, const json_t *v, void *base)
     }
 }
 
+/* As Go finds it: the very name, or else one that differs in case. */
+static const struct jfield *
+find_field(const struct jfield *fields, const char *key)
+{
+    const struct jfield *f = fields;
+    while (f->key != NULL && strcmp(f->key, key) != 0) {
+        f++;
+    }
+    if (f->key == NULL) {
+        f = fields;
+        while (f->key != NULL && strcasecmp(f->key, key) != 0) {
+            f++;
+        }
+    }
+    return f;
+}
+
 enum status
 jfield_read(struct jread *r, const json_t *o, void *base)
 {
@@ -285,10 +303,7 @@ jfield_read(struct jread *r, const json_t *o, void *base)
     json_t *v;
     json_object_foreach((json_t *)(uintptr_t)o, key, v)
     {
-        const struct jfield *f = r->fields;
-        while (f->key != NULL && strcmp(f->key, key) != 0) {
-            f++;
-        }
+        const struct jfield *f = find_field(r->fields, key);
         if (f->key == NULL) {
             if (r->strict) {
                 snprintf(r->err, sizeof r->err, "json: unknown field \"%.200s\"", key);

@@ -411,7 +411,10 @@ stream_config_from_json(const json_t *o, bool strict, struct stream_config **out
     struct jread r = {
         .fields = fields, .type = "StreamConfigRequest", .path = "StreamConfig.", .strict = strict};
     if (!json_is_object(o)) {
-        const char *what = json_is_array(o) ? "array" : json_is_string(o) ? "string" : "number";
+        const char *what = json_is_array(o)     ? "array"
+                           : json_is_string(o)  ? "string"
+                           : json_is_boolean(o) ? "bool"
+                                                : "number";
         snprintf(r.err, sizeof r.err,
                  "json: cannot unmarshal %s into Go value of type server.StreamConfigRequest",
                  what);

@@ -40,14 +40,17 @@ class Client:
         """The answer, or None where there is none."""
         self.count += 1
         inbox = "in.%d" % self.count
+        size = len(body.encode())
         if header:
-            self.send("HPUB %s %s %d %d\r\n%s%s\r\n" % (subject, inbox, len(header), len(header) + len(body), header, body))
+            self.send("HPUB %s %s %d %d\r\n%s%s\r\n" % (subject, inbox, len(header), len(header) + size, header, body))
         else:
-            self.send("PUB %s %s %d\r\n%s\r\n" % (subject, inbox, len(body), body))
+            self.send("PUB %s %s %d\r\n%s\r\n" % (subject, inbox, size, body))
         self.socket.settimeout(SILENCE)
         try:
             while True:
                 line = self.file.readline()
+                if not line:
+                    return "the server closed the connection"
                 if line.startswith(b"PING"):
                     self.send("PONG\r\n")
                 elif line.startswith((b"MSG", b"HMSG")):
@@ -70,7 +73,7 @@ def requests():
                 header = line[2:].replace("\\r\\n", "\r\n")
                 continue
             subject, _, body = line.partition(" ")
-            body = re.sub(r"\\x\*(\d+)\*", lambda m: "x" * int(m.group(1)), body)
+            body = re.sub(r"\\x\*(\d+)\*", lambda m: "x" * int(m.group(1)), body).replace("\\x20", " ")
             yield number, re.sub("^@", "$JS.API.", subject), body, header
             header = None
 

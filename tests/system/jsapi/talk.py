@@ -28,7 +28,7 @@ PATTERNS = [(re.compile(p), r) for p, r in (
     (r'("(?:id|nonce|rtt|server|server_id|server_ver|ver|start|stop|pinned_id|ident|host|client_id|domain)"\s*:\s*)("[^"]*"|\d+)', r"\1R"),
     (r'("(?:ack_time|active|pause_remaining|nanos|last_active|delta)"\s*:\s*)-?\d+', r"\g<1>0"),
     (r"(Nats-Pin-Id: )\S+", r"\1R"),
-    (r"(Nats-Stream-Source: \S+ \d+ \S+ \S+ \S+) \w{8}", r"\1 R"),
+    (r"(Nats-Stream-Source: [^ ]+ \d+ [^ ]+ [^ ]+ [^ ]+) \w{8}", r"\1 R"),
 )]
 
 
