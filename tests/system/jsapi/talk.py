@@ -191,6 +191,9 @@ class Talk:
             return []
         if verb == "wait":
             return self.until(c, rest)
+        if verb == "quiet":
+            self.step(rest)
+            return []
         if verb == "without":
             member, rest = rest.split(" ", 1)
             return [re.sub(r', "%s": [^,}]*' % member, "", t) for t in self.step(rest)]
