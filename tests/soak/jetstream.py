@@ -17,7 +17,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
 sys.path.insert(0, os.path.join(HERE, "..", "durability"))
-from kill9 import Conn, Gone  # noqa: E402
+from kill9 import Conn, Gone, options  # noqa: E402
 from server import Server, find_binary  # noqa: E402
 
 STREAMS = ("F", "M", "W")
@@ -130,7 +130,7 @@ def churn(life, draw):
         elif what == 3:
             name = "eph%d" % draw.randrange(1000)
             conn.api("CONSUMER.CREATE.%s.%s" % (stream, name), {"stream_name": stream, "config": {
-                "name": name, "ack_policy": "none", "deliver_policy": "all", "inactive_threshold": 1000000000}})
+                "name": name, "ack_policy": "none", "deliver_policy": "all", "inactive_threshold": 60000000000}})
             conn.api("CONSUMER.DELETE.%s.%s" % (stream, name), {})
         elif what == 4:
             conn.api("CONSUMER.LIST." + stream, {})
@@ -180,7 +180,7 @@ def check(port):
     return wrong
 
 
-def run(binary, seconds, seed):
+def run(binary, seconds, seed, sync):
     folder = tempfile.mkdtemp(prefix="sluice-soak-")
     end = time.monotonic() + seconds
     totals = {}
@@ -189,7 +189,7 @@ def run(binary, seconds, seed):
     try:
         while time.monotonic() < end:
             shutil.rmtree(os.path.join(folder, "ports"), ignore_errors=True)
-            server = Server(binary, folder, ["-js", "-sd", os.path.join(folder, "store")], 60)
+            server = Server(binary, folder, options(folder, sync), 60)
             try:
                 server.wait_ready()
             except RuntimeError as e:
@@ -235,8 +235,9 @@ def main():
     p.add_argument("--name", default="soak/jetstream")
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--seed", type=int, default=int(time.time()) % 100000)
+    p.add_argument("--sync", default="always", help="sync_interval")
     a = p.parse_args()
-    why = run(find_binary(a.server), a.seconds, a.seed)
+    why = run(find_binary(a.server), a.seconds, a.seed, a.sync)
     print("PASS %s" % a.name if why is None else "FAIL %s (seed %d): %s" % (a.name, a.seed, why))
     return 0 if why is None else 1
 

@@ -48,5 +48,5 @@ soak: ## A server under everything at once, per build: release, asan, tsan (SECO
 	    tests/soak/soak.py --name soak/tsan --seconds $(SECONDS) --server build/tsan/sluice
 	@PYTHONDONTWRITEBYTECODE=1 tests/soak/jetstream.py --name soak/jetstream-release --seconds $(SECONDS) --server build/release/sluice
 	@PYTHONDONTWRITEBYTECODE=1 $(ENV_asan) tests/soak/jetstream.py --name soak/jetstream-asan --seconds $(SECONDS) --server build/asan/sluice
-	@PYTHONDONTWRITEBYTECODE=1 $(ENV_tsan) WRAP='$(shell setarch -R true 2>/dev/null && echo setarch -R)' tests/soak/jetstream.py --name soak/jetstream-tsan --seconds $(SECONDS) --server build/tsan/sluice
+	@PYTHONDONTWRITEBYTECODE=1 $(ENV_tsan) WRAP='$(shell setarch -R true 2>/dev/null && echo setarch -R)' tests/soak/jetstream.py --name soak/jetstream-tsan --sync 2m --seconds $(SECONDS) --server build/tsan/sluice
 .PHONY: soak
