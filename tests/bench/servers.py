@@ -54,7 +54,8 @@ class Server:
         self.binary = binary
         self.config = config
         self.args = list(args)
-        self.http = free_port() if monitor else 0
+        self.monitor = monitor
+        self.http = 0
         self.peak_kib = 0
         self.dir = tempfile.mkdtemp(prefix="sluice-bench-")
         self.proc = None
@@ -62,8 +63,10 @@ class Server:
 
     def command(self, port):
         cmd = [self.binary, "-a", "127.0.0.1", "-p", str(port)] + self.args
-        if self.http:
-            cmd += ["-m", str(self.http)]
+        if port < 0:
+            cmd += ["--ports_file_dir", self.dir]
+        if self.monitor:
+            cmd += ["-m", "-1"]
         if self.config:
             path = os.path.join(self.dir, "server.conf")
             with open(path, "w", encoding="utf-8") as f:
@@ -84,23 +87,37 @@ class Server:
         return self
 
     def start(self):
-        """Returns as soon as the port takes connections."""
-        self.port = free_port()
+        """Returns as soon as it takes connections, on a port that it chose: one that was free a
+        moment ago may be somebody else's by now."""
         log = open(os.path.join(self.dir, "log"), "wb")
         with log:
-            self.proc = subprocess.Popen(self.command(self.port), stdout=log, stderr=log)
+            self.proc = subprocess.Popen(self.command(-1), stdout=log, stderr=log)
         end = time.monotonic() + START_S
         while time.monotonic() < end:
             if self.proc.poll() is not None:
                 break
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            if self.read_ports():
                 return
-            except OSError:
-                time.sleep(0.002)
+            time.sleep(0.002)
         text = self.log_tail()
         self.stop()
         raise BenchError(f"{os.path.basename(self.binary)} does not start: {text}")
+
+    def read_ports(self):
+        """The file with the ports is there once they take connections."""
+        for name in os.listdir(self.dir):
+            if name.endswith(f"_{self.pid}.ports"):
+                with open(os.path.join(self.dir, name), encoding="utf-8") as f:
+                    text = f.read()
+                try:
+                    ports = json.loads(text)
+                except ValueError:
+                    return False  # it is being written
+                self.port = int(ports["nats"][0].rsplit(":", 1)[1])
+                if self.monitor:
+                    self.http = int(ports["monitoring"][0].rsplit(":", 1)[1])
+                return True
+        return False
 
     def __exit__(self, *exc):
         alive = self.proc.poll() is None

@@ -198,9 +198,7 @@ class Lab:
 
     def tenant_rows(self):
         for check in tenants.CHECKS:
-            # A handler of less than a millisecond costs little more than its refusal.
-            row = table.Row("S8: A at 10 times its share, B at 0.8", "stock", check,
-                            (tenants.SetCost.column,))
+            row = table.Row("S8: A at 10 times its share, B at 0.8", "stock", check)
             for column, runs in self.tenants.items():
                 row.add(column, runs)
             yield row

@@ -8,11 +8,11 @@ from report import holds, number
 
 
 class Row:
-    """cells: {column: [value of each round]}; the bar binds for the columns of Sluice's, or for
-    those of them that are given. No bound: a value to see."""
+    """cells: {column: [value of each round]}; the bar binds for the columns of Sluice's. No
+    bound: a value to see."""
 
-    def __init__(self, label, clients, check, binds=None):
-        self.label, self.clients, self.binds = label, clients, binds
+    def __init__(self, label, clients, check):
+        self.label, self.clients = label, clients
         self.key, self.text, self.sign, self.bound = check
         self.cells = {}
 
@@ -25,8 +25,8 @@ class Row:
         """The columns of ours whose median misses the bar."""
         if self.bound is None:
             return []
-        return [c for c, v in self.cells.items()
-                if (c in self.binds if self.binds else c.startswith("Sluice")) and not holds(statistics.median(v), self.sign, self.bound)]
+        return [c for c, v in self.cells.items() if c.startswith("Sluice")
+                and not holds(statistics.median(v), self.sign, self.bound)]
 
     def bar(self):
         return "" if self.bound is None else f"{self.sign} {self.bound:g}"
