@@ -50,7 +50,8 @@ def lines(title, columns, rows):
     rows = [r for r in rows if r.cells]
     if not rows:
         return
-    form = "{:<46} {:<7} {:<27}" + " {:>23}" * len(columns) + "  {:<8} {}"
+    wide = max(len(r.label) for r in rows)
+    form = f"{{:<{wide}}} {{:<7}} {{:<27}}" + " {:>24}" * len(columns) + "  {:<8} {}"
     yield title
     yield form.format("case", "clients", "value", *columns, "bar", "").rstrip()
     for r in rows:
