@@ -21,7 +21,7 @@ def missing():
 
 def measure(binary, quick):
     import storm  # only where it is
-    return storm.measure("storm", binary, quick)
+    return storm.measure("storm_default", binary, quick)
 
 
 def compare(ours, theirs):
