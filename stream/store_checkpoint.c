@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@
 #define ASK_DEFERRED ((int64_t)128 << 20)
 #define QUICK_NS     (5 * CLOCK_MS)
 #define ZEROS        ((int64_t)1 << 20)
-enum { ROUNDS = 8, FEW_PAGES = 64, MORE_PAGES = 1024, NICER = 5 };
+enum { ROUNDS = 8, FEW_PAGES = 64, MORE_PAGES = 1024 };
 
 void
 store_make_wal_room(struct store *s)
@@ -124,8 +123,6 @@ thread_main(void *arg)
     struct store *s = arg;
     sqlite3 *db = NULL;
     int64_t next_sync = clock_mono_ns() + s->opts.sync_interval;
-    /* What it does is not urgent, but takes time that publishers need. */
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, 0) + NICER);
     sync_wal(s);
     if (store_connect(s, &db) != SQLITE_OK) {
         log_error("JetStream store %s: no connection for checkpoints", s->path);
