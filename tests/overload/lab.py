@@ -187,7 +187,7 @@ class Lab:
             elif case != "books":
                 label = "offered, patience 2 s"
                 checks = [overload.at_least("in_time", "in time / min(offered, C)",
-                                            product.IN_TIME)]
+                                            product.IN_TIME.get(name))]
             else:
                 continue
             for check in checks:
