@@ -87,13 +87,17 @@ take(const json_t *j, json_int_t min, json_int_t max, size_t *out)
     return true;
 }
 
-enum status
-wlm_page_parse(const struct api_request *r, const json_t *o, struct wlm_page *page,
-               struct reply *out)
+struct page {
+    size_t offset, limit;
+};
+
+/* ST_INVAL: out says what is wrong. */
+static enum status
+parse_page(const struct api_request *r, const json_t *o, struct page *page, struct reply *out)
 {
     const char *key;
     json_t *v;
-    *page = (struct wlm_page){.limit = WLM_LIMIT_DEFAULT};
+    *page = (struct page){.limit = WLM_LIMIT_DEFAULT};
     json_object_foreach((json_t *)(uintptr_t)o, key, v)
     {
         bool offset = strcmp(key, "offset") == 0;
@@ -107,6 +111,31 @@ wlm_page_parse(const struct api_request *r, const json_t *o, struct wlm_page *pa
         return st == ST_OK ? ST_INVAL : st;
     }
     return ST_OK;
+}
+
+enum status
+wlm_group_page(struct api *a, const struct api_request *r, const json_t *o,
+               json_t *(*one)(struct api *a, const struct group_info *g), struct reply *out)
+{
+    struct group_info g;
+    struct page page;
+    enum status st = parse_page(r, o, &page, out);
+    if (st != ST_OK) {
+        return st == ST_INVAL ? ST_OK : st;
+    }
+    size_t i = 0;
+    json_t *list = json_array();
+    for (; groups_at(a->groups, i, &g); i++) {
+        if (i >= page.offset && i - page.offset < page.limit) {
+            jarr_add(&list, one(a, &g));
+        }
+    }
+    json_t *answer = wlm_answer(r);
+    jobj_int(&answer, "total", i);
+    jobj_int(&answer, "offset", page.offset);
+    jobj_int(&answer, "limit", page.limit);
+    jobj_put(&answer, "groups", list);
+    return reply_json(out, answer);
 }
 
 enum status

@@ -4,6 +4,7 @@
 #define API_WLM_GROUP_H
 
 #include "api/catalog.h"
+#include "api/group.h"
 #include "api/reply.h"
 #include "api/request.h"
 
@@ -20,12 +21,10 @@ enum status wlm_group_changed(struct api *a, const struct api_request *r, const 
 enum status wlm_group_missing(const struct api_request *r, const char *name,
                               struct reply *out) MUST_CHECK;
 
-/* A page of a list: the members offset and limit of the request. ST_INVAL: out says what is wrong.
- */
-struct wlm_page {
-    size_t offset, limit;
-};
-enum status wlm_page_parse(const struct api_request *r, const json_t *o, struct wlm_page *page,
+/* Answers with a page (the members offset and limit of the request) of the groups, in the order of
+ * matching; one is what is shown of a group, a new reference. */
+enum status wlm_group_page(struct api *a, const struct api_request *r, const json_t *o,
+                           json_t *(*one)(struct api *a, const struct group_info *g),
                            struct reply *out) MUST_CHECK;
 
 /* Runs fn with the request's JSON object; what is no object is answered. */
