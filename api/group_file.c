@@ -129,7 +129,13 @@ replace(const char *dir, const char *path, const char *tmp, const struct buf *te
     if (st == ST_OK && rename(tmp, path) != 0) {
         st = ST_IO;
     }
-    return st == ST_OK ? sync_dir(dir) : st;
+    if (st == ST_OK) {
+        return sync_dir(dir);
+    }
+    int saved = errno;
+    (void)unlink(tmp); /* on a full disk it takes what others need */
+    errno = saved;
+    return st;
 }
 
 enum status
@@ -157,10 +163,12 @@ group_file_write(const char *dir, const struct group_conf *conf, size_t n)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-static void
+/* Whether all were well-formed. */
+static bool
 read_groups(const json_t *list, struct group_conf *out, size_t *n)
 {
     size_t i;
+    bool all = true;
     json_t *o;
     char err[256];
     json_array_foreach(list, i, o)
@@ -169,14 +177,32 @@ read_groups(const json_t *list, struct group_conf *out, size_t *n)
         const json_t *conf = json_object_get(o, "config");
         struct group_conf *c = &out[*n];
         if (name == NULL || !json_is_object(conf)) {
+            all = false;
             log_error("%s: entry %zu is no workload group", GROUP_FILE_NAME, i);
         } else if (group_conf_init(c, name, err, sizeof(err)) != ST_OK ||
                    group_conf_parse(c, conf, err, sizeof(err)) != ST_OK) {
+            all = false;
             log_error("%s: workload group \"%.64s\": %s", GROUP_FILE_NAME, name, err);
         } else if (*n < GROUPS_MAX) {
             ++*n;
         }
     }
+    return all;
+}
+
+/* What was left out is gone from the file with the next change: a second name keeps it, since a
+ * change replaces the file. */
+static void
+keep_copy(const char *dir, const char *path)
+{
+    struct buf bad;
+    if (path_of(dir, ".bad", &bad) == ST_OK) {
+        (void)unlink(bad.data);
+        if (link(path, bad.data) == 0) {
+            log_warn("%s: what is not in force of it stays in %s", GROUP_FILE_NAME, bad.data);
+        }
+    }
+    buf_fini(&bad);
 }
 
 /* The folder of a file that is none. */
@@ -198,7 +224,9 @@ parse(const char *dir, const char *path, struct group_conf *out, size_t *n, char
     const json_t *list = json_object_get(all, "groups");
     enum status st = ST_OK;
     if (json_is_array(list)) {
-        read_groups(list, out, n);
+        if (!read_groups(list, out, n)) {
+            keep_copy(dir, path);
+        }
     } else if (all == NULL && json_error_code(&e) == json_error_cannot_open_file) {
         (void)snprintf(err, size, "%s: %s", path, e.text);
         st = ST_IO;

@@ -53,17 +53,18 @@ failed(const struct api_request *r, const char *name, enum status st, struct rep
 }
 
 enum status
-wlm_group_changed(struct api *a, const struct api_request *r, const char *name, enum status st,
+wlm_group_changed(struct api *a, const struct api_request *r, const char *done, enum status st,
                   const struct catalog_result *result, struct reply *out)
 {
     struct group_info g;
+    const char *name = wlm_group_name(r);
     if (st != ST_OK) {
         return failed(r, name, st, out);
     }
     /* What may be let in now. */
     dispatch_pump(a, 0);
     parker_at(a->parker, 0);
-    log_info("%s \"%s\" by connection %llu of account \"%s\"", r->ep->doc, name,
+    log_info("Workload group \"%s\" %s by connection %llu of account \"%s\"", name, done,
              (unsigned long long)r->origin.cid, r->origin.account_name);
     json_t *o = wlm_answer(r);
     if (groups_find(a->groups, name, &g) == ST_OK) {

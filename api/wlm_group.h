@@ -12,8 +12,8 @@
 const char *wlm_group_name(const struct api_request *r);
 
 /* Answers a change with the group as it is now ("stored", "note", and the group), or with what went
- * wrong. name: of the group. */
-enum status wlm_group_changed(struct api *a, const struct api_request *r, const char *name,
+ * wrong. done: "made", "changed" or "deleted", for the log. */
+enum status wlm_group_changed(struct api *a, const struct api_request *r, const char *done,
                               enum status st, const struct catalog_result *result,
                               struct reply *out) MUST_CHECK;
 

@@ -75,6 +75,10 @@ read_group(struct config_loader *ld, const struct conf_value *v, const char *key
         const char *k = lower(conf_map_key(v->map, i), name);
         if (group_conf_is_block(k)) {
             read_block(ld, c, k, member);
+            if (strcmp(k, "throttling") == 0 && c->limit == 0 && ld->n_errors == errors) {
+                config_loader_error(ld, member, "workload group \"%s\": %s", c->name,
+                                    "throttling.limit is missing");
+            }
         } else {
             read_member(ld, c, NULL, member, conf_map_key(v->map, i));
         }

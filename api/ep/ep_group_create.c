@@ -15,7 +15,7 @@ answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
         return wlm_error(r, out, 400, "%s", err);
     }
     enum status st = catalog_create(a->catalog, &conf, &result);
-    return wlm_group_changed(a, r, name, st, &result, out);
+    return wlm_group_changed(a, r, "made", st, &result, out);
 }
 
 static enum status

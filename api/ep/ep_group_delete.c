@@ -19,7 +19,7 @@ answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
                          gate);
     }
     enum status st = catalog_remove(a->catalog, name, &result);
-    return wlm_group_changed(a, r, name, st, &result, out);
+    return wlm_group_changed(a, r, "deleted", st, &result, out);
 }
 
 static enum status

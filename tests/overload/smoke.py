@@ -187,6 +187,8 @@ WRONG = {
                               "a"], "--retry"),
     "a_pid_to_pause": (["--pause-for", "1", "--rate", "1", "--seconds", "1", "--subject", "a"],
                        "--pid"),
+    "a_length_of_the_pause": (["--pause-at", "1", "--rate", "1", "--seconds", "1", "--subject", "a"],
+                              "--pause-for"),
 }
 
 

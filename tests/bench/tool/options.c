@@ -163,6 +163,9 @@ check(const struct options *o, char *why, size_t n)
     if (l->pause_for > 0 && l->pid == 0) {
         return say(why, n, "--pause-for needs the --pid of the server");
     }
+    if (l->pause_at > 0 && l->pause_for <= 0) {
+        return say(why, n, "--pause-at needs --pause-for: how long");
+    }
     return ST_OK;
 }
 

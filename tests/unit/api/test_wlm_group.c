@@ -271,6 +271,31 @@ test_wlm_group_file_that_is_none_is_set_aside(void **state)
 }
 
 static void
+test_wlm_group_left_out_of_the_file_is_kept_beside_it(void **state)
+{
+    (void)state;
+    char path[128];
+    char bad[136];
+    char text[512] = "";
+    (void)snprintf(path, sizeof(path), "%s/" GROUP_FILE_NAME, dir);
+    (void)snprintf(bad, sizeof(bad), "%s.bad", path);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fputs("{\"groups\": [{\"name\": \"good\", \"config\": {}}, {\"name\": \"odd\"},"
+                " {\"name\": \"typo\", \"config\": {\"macht\": {}}}]}",
+                f);
+    (void)fclose(f);
+    open_store();
+    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), 1);
+    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.g", one))); /* writes the file anew */
+    f = fopen(bad, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    (void)fclose(f);
+    assert_non_null(strstr(text, "macht"));
+}
+
+static void
 test_wlm_request_list_and_cancel_know_what_is_parked(void **state)
 {
     (void)state;
@@ -443,6 +468,7 @@ main(void)
         TEST(test_wlm_group_of_the_file_wins_and_that_is_said),
         TEST(test_wlm_group_that_cannot_be_stored_is_not_made),
         TEST(test_wlm_group_file_that_is_none_is_set_aside),
+        TEST(test_wlm_group_left_out_of_the_file_is_kept_beside_it),
         TEST(test_wlm_request_list_and_cancel_know_what_is_parked),
         TEST(test_wlm_statistics_of_groups_and_buckets),
         TEST(test_wlm_weights_give_an_account_more_turns),

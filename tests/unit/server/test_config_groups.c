@@ -70,6 +70,7 @@ test_config_groups_wrong_ones_are_refused_with_their_place(void **state)
         {G(" throttling { limit: -3 }"),
          "a.conf:2:15: workload group \"g\": invalid value for throttling.limit: must be a whole "
          "number from 1 to 1000000"},
+        {G(" throttling { }"), AT("throttling.limit is missing")},
         {G(" throttling { limit: 1, mode: soft }"),
          "a.conf:2:25: workload group \"g\": invalid value for throttling.mode: must be "
          "\"enforced\" "
