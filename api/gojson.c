@@ -301,7 +301,8 @@ gojson_decoder_error(const char *data, size_t len, char *out, size_t size)
 enum status
 gojson_load(const char *data, size_t len, size_t flags, json_t **out, char *err, size_t err_size)
 {
-    json_error_t at;
+    /* NB: jansson keeps the code in the last byte, which it leaves as it is without memory. */
+    json_error_t at = {.line = 0};
     *out = json_loadb(data, len, flags | JSON_DECODE_ANY, &at);
     if (*out != NULL) {
         return ST_OK;

@@ -219,7 +219,7 @@ set_aside(const char *dir, const char *path, const char *why, char *err, size_t 
 static enum status
 parse(const char *dir, const char *path, struct group_conf *out, size_t *n, char *err, size_t size)
 {
-    json_error_t e;
+    json_error_t e = {.line = 0};
     json_t *all = json_load_file(path, JSON_REJECT_DUPLICATES, &e);
     const json_t *list = json_object_get(all, "groups");
     enum status st = ST_OK;

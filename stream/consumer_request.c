@@ -47,7 +47,7 @@ is_space(char c)
 static bool
 parse_object(const char *p, size_t n, struct pull_spec *out, char why[160])
 {
-    json_error_t err;
+    json_error_t err = {.line = 0};
     json_t *o = json_loadb(p, n, 0, &err);
     if (o == NULL) {
         bool cut = json_error_code(&err) == json_error_premature_end_of_input;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/base/mem.h"
 #include "tests/support/cmk.h"
 
 static void
@@ -109,6 +110,36 @@ test_gojson_reads_no_byte_behind_any_cut(void **state)
     }
 }
 
+/* Leaves such bytes where the next call has its variables. */
+static void __attribute__((noinline)) dirty(int byte)
+{
+    unsigned char junk[16384];
+    memset(junk, byte, sizeof(junk));
+    __asm__ volatile("" : : "r"(junk) : "memory");
+}
+
+static void
+test_gojson_without_memory_says_so_whatever_the_stack_holds(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"acc\":\"X\",\"list\":[1,2.5,\"y\"]}";
+    json_set_alloc_funcs(mem_alloc_raw, mem_free);
+    for (int byte = 0; byte < 32; byte++) {
+        enum status st = ST_NOMEM;
+        for (long n = 0; st != ST_OK; n++) {
+            char err[256];
+            json_t *o = NULL;
+            mem_fail_at(n);
+            dirty(byte);
+            st = gojson_load(text, sizeof(text) - 1, 0, &o, err, sizeof(err));
+            mem_fail_at(-1);
+            assert_true(st == ST_OK || st == ST_NOMEM);
+            json_decref(o);
+        }
+    }
+    json_set_alloc_funcs(malloc, free);
+}
+
 int
 main(void)
 {
@@ -117,6 +148,7 @@ main(void)
         cmocka_unit_test(test_gojson_takes_every_value),
         cmocka_unit_test(test_gojson_what_only_jansson_refuses_is_malformed_too),
         cmocka_unit_test(test_gojson_reads_no_byte_behind_any_cut),
+        cmocka_unit_test(test_gojson_without_memory_says_so_whatever_the_stack_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
