@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Nothing acknowledged is lost: the server is killed at random moments under load. ROUNDS=200 for the long run.
-ROUNDS            ?= 20
 SUITES            += durability
-KILL9              = PYTHONDONTWRITEBYTECODE=1 python3 tests/durability/kill9.py --server $(SLUICE) --rounds $(ROUNDS)
+KILL9              = PYTHONDONTWRITEBYTECODE=1 python3 tests/durability/kill9.py --server $(SLUICE) --rounds $(or $(ROUNDS),20)
 SUITE_durability   = $(KILL9) && $(KILL9) --sync 2m
 NEEDS_durability   = $(SLUICE)
