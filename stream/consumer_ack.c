@@ -111,6 +111,20 @@ consumer_redeliver_all(struct consumer *c)
     return c->unacked.n_redeliver > 0;
 }
 
+/* Where an ack is for all below it too, the floor goes on only if nothing below is waited for. */
+static void
+lost_of_all(struct consumer *c, uint64_t seq, uint64_t dseq)
+{
+    const struct unacked *first = unacked_first(&c->unacked);
+    if (first == NULL) {
+        c->floor = c->delivered;
+        c->floor_dseq = c->delivered_dseq;
+    } else if (first->seq > seq && dseq > c->floor_dseq) {
+        c->floor = seq;
+        c->floor_dseq = dseq;
+    }
+}
+
 void
 consumer_lost(struct consumer *c, struct unacked *u, const char *reason)
 {
@@ -128,6 +142,8 @@ consumer_lost(struct consumer *c, struct unacked *u, const char *reason)
     unacked_drop(&c->unacked, u);
     if (c->cfg->ack == ACK_EXPLICIT) {
         consumer_move_floor(c, seq, dseq);
+    } else {
+        lost_of_all(c, seq, dseq);
     }
     c->last_acked = js_wall(consumer_js(c));
     advise_terminated(c->stream, c->name, &t);

@@ -33,7 +33,8 @@ struct ingest_inner {
 };
 enum status ingest_inner(struct stream *s, const struct ingest_inner *in) MUST_CHECK;
 
-/* Enforces the limits of the configuration after an append or an update. Under the lock. */
+/* Enforces the limits of the configuration at a start, after an append or an update; nothing goes
+ * where what is new is refused. Under the lock. */
 void ingest_enforce_limits(struct stream *s);
 
 #endif

@@ -113,7 +113,7 @@ ingest_enforce_limits(struct stream *s)
 {
     const struct stream_config *c = s->cfg;
     struct mlog_state state;
-    if (c->max_msgs <= 0 && c->max_bytes <= 0) {
+    if (c->discard == DISCARD_NEW || (c->max_msgs <= 0 && c->max_bytes <= 0)) {
         return;
     }
     mlog_state(s->log, &state);

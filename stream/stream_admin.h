@@ -31,7 +31,8 @@ enum status stream_begin(struct js_account *a, struct stream *s) MUST_CHECK;
 
 /* The record goes, with all that the store has of the stream. Under the stream's lock too. */
 void stream_forget_record(struct stream *s);
-/* All subjects down to max_msgs_per_subject, after a change of it. Under the stream's lock. */
+/* All subjects down to max_msgs_per_subject, at a start and after a change of it. Under the
+ * stream's lock. */
 void stream_trim(struct stream *s);
 
 #endif

@@ -6,6 +6,7 @@
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "stream/consumer.h"
+#include "stream/ingest.h"
 #include "stream/js_advisory.h"
 #include "stream/rfc3339.h"
 #include "stream/store_read.h"
@@ -155,6 +156,11 @@ stream_recover(struct js_account *a, uint64_t id, const char *record, size_t len
         return ST_OK;
     }
     account_for(s);
+    /* Removals are written a little later than what made them due: a killed server may owe some. */
+    stream_lock(s);
+    stream_trim(s);
+    ingest_enforce_limits(s);
+    stream_unlock(s);
     struct recovery r = {.s = s, .st = ST_OK};
     st = store_consumers(js_store(a->js, s->memory), id, recover_consumer, &r);
     if (st == ST_OK) {

@@ -4,6 +4,7 @@
 #include "tests/support/cmk.h"
 
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,20 @@ void
 kit_restart(void)
 {
     stop();
+    start();
+}
+
+void
+kit_restart_after(const char *sql)
+{
+    stop();
+    char path[96];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/jetstream/sluice.db", kit.dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_true(sqlite3_changes(db) > 0);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
     start();
 }
 

@@ -22,6 +22,8 @@ struct kit_msg {
 void jskit_open(void);
 void jskit_close(void);
 void kit_restart(void);
+/* The same; in between that is done to the database. */
+void kit_restart_after(const char *sql);
 struct js *kit_js(void);
 /* For cmocka. */
 int kit_set_up(void **state);

@@ -275,6 +275,26 @@ test_deleted_message_is_no_longer_waited_for(void **state)
 }
 
 static void
+test_deleted_message_moves_the_floor_of_acks_for_all_below_it(void **state)
+{
+    (void)state;
+    struct js_fail fail;
+    begin(STREAM("limits"), "{\"durable_name\":\"C\",\"ack_policy\":\"all\"}");
+    take();
+    assert_int_equal(stream_msg_delete(s, 2, true, &fail), JS_OK);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 0);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 2);
+    assert_int_equal(stream_msg_delete(s, 1, true, &fail), JS_OK);
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 1);
+    assert_int_equal(stream_msg_delete(s, 3, true, &fail), JS_OK);
+    kit_settle();
+    assert_int_equal(kit_info(c, "ack_floor", "stream_seq"), 3);
+    assert_int_equal(kit_info(c, "ack_floor", "consumer_seq"), 3);
+    assert_int_equal(kit_info(c, "num_ack_pending", NULL), 0);
+    end();
+}
+
+static void
 test_purge_moves_the_consumer_ahead(void **state)
 {
     (void)state;
@@ -465,6 +485,7 @@ main(void)
         T(test_terminated_message_does_not_come_back),
         T(test_ack_and_next_asks_for_more),
         T(test_deleted_message_is_no_longer_waited_for),
+        T(test_deleted_message_moves_the_floor_of_acks_for_all_below_it),
         T(test_purge_moves_the_consumer_ahead),
         T(test_workqueue_message_goes_with_its_ack),
         T(test_interest_message_goes_with_the_last_ack),

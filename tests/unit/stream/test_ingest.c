@@ -143,6 +143,28 @@ test_ingest_discards_new_where_it_is_told_to(void **state)
 }
 
 static void
+test_ingest_keeps_the_limits_of_a_stream_that_a_killed_server_left_above_them(void **state)
+{
+    (void)state;
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
+    for (int i = 0; i < 6; i++) {
+        kit_publish(i % 2 == 0 ? "s.1" : "s.2", "x");
+    }
+    stream_unref(s);
+    kit_restart_after("UPDATE stream SET record = json_set(record, '$.config.max_msgs', 3,"
+                      " '$.config.max_msgs_per_subject', 2)");
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
+    assert_non_null(s);
+    assert_int_equal(state_of("messages"), 3);
+    assert_int_equal(state_of("first_seq"), 4);
+    stream_unref(s);
+    kit_restart();
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
+    assert_int_equal(state_of("first_seq"), 4);
+    stream_unref(s);
+}
+
+static void
 test_ingest_rolls_up(void **state)
 {
     (void)state;
@@ -331,6 +353,7 @@ main(void)
         TEST(test_ingest_refuses_features_that_are_off),
         TEST(test_ingest_keeps_the_limits),
         TEST(test_ingest_discards_new_where_it_is_told_to),
+        TEST(test_ingest_keeps_the_limits_of_a_stream_that_a_killed_server_left_above_them),
         TEST(test_ingest_rolls_up),
         TEST(test_ingest_lets_time_take_messages),
         TEST(test_ingest_leaves_a_marker_for_the_last_of_a_subject),
