@@ -109,7 +109,9 @@ add_subjects(struct stream *s, json_t *state, const struct stream_info_opts *o, 
     return rc;
 }
 
-/* What is not committed yet is not there for whoever asks, as it is not for who reads. */
+/* What is not committed yet is not there for whoever asks, as it is not for who reads; but where
+ * limits have made room for it by all that is committed, it is told: else a stream that is never
+ * empty would seem to be. */
 static void
 committed_state(struct stream *s, struct mlog_state *st)
 {
@@ -119,7 +121,7 @@ committed_state(struct stream *s, struct mlog_state *st)
     unsigned flags;
     mlog_state(s->log, st);
     uint64_t end = mlog_committed(s->log);
-    if (end >= st->last_seq) {
+    if (end >= st->last_seq || st->first_seq > end + 1) {
         return;
     }
     for (uint64_t seq = end; (seq = mlog_next(s->log, NULL, seq + 1)) != 0;) {

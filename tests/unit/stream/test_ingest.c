@@ -341,6 +341,32 @@ test_sources_and_mirrors_take_what_is_there_and_what_comes(void **state)
     stream_unref(s);
 }
 
+/* Whatever the store has committed of it when it is looked at. */
+static void
+test_information_holds_together_when_what_is_not_committed_is_purged(void **state)
+{
+    (void)state;
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < 20; k++) {
+            assert_true(kit_send("s.1", NULL, "x"));
+        }
+        struct js_fail f = {0};
+        struct stream_purge all = {0};
+        uint64_t purged = 0;
+        assert_int_equal(stream_purge(s, &all, &purged, &f), 0);
+        json_t *info = stream_info_json(s, NULL, NULL, &f);
+        const json_t *st = json_object_get(info, "state");
+        json_int_t first = json_integer_value(json_object_get(st, "first_seq"));
+        json_int_t last = json_integer_value(json_object_get(st, "last_seq"));
+        json_int_t n = json_integer_value(json_object_get(st, "messages"));
+        assert_true(last - first + 1 == n || last == 0);
+        json_decref(info);
+    }
+    kit_settle();
+    stream_unref(s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, kit_set_up, kit_tear_down)
 
 int
@@ -354,6 +380,7 @@ main(void)
         TEST(test_ingest_keeps_the_limits),
         TEST(test_ingest_discards_new_where_it_is_told_to),
         TEST(test_ingest_keeps_the_limits_of_a_stream_that_a_killed_server_left_above_them),
+        TEST(test_information_holds_together_when_what_is_not_committed_is_purged),
         TEST(test_ingest_rolls_up),
         TEST(test_ingest_lets_time_take_messages),
         TEST(test_ingest_leaves_a_marker_for_the_last_of_a_subject),
