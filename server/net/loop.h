@@ -27,8 +27,9 @@ struct loop;
 struct route_cache;
 struct server;
 
-/* Where a read ends at most; what is left of an operation is copied in front of it. */
-enum { LOOP_READ_SIZE = 512 * 1024, LOOP_CARRY_SIZE = 64 * 1024 };
+/* Where a read ends at most; what is left of an operation is copied in front of it. It stays in the
+ * core's cache: 512 KiB took a quarter more CPU for a message of 1 KiB. */
+enum { LOOP_READ_SIZE = 128 * 1024, LOOP_CARRY_SIZE = 64 * 1024 };
 
 /* Something to be done on the loop's thread. run owns the message from then on. */
 struct loop_msg {
