@@ -40,26 +40,3 @@ gate_admin_show(struct api *a, const struct api_request *r, struct reply *out, c
     }
     return reply_json(out, o);
 }
-
-enum status
-gate_admin_list(struct api *a, struct api_request *r, struct reply *out,
-                void (*show)(struct gates *gs, json_t **o))
-{
-    json_t *o;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    void *first = json_object_iter(o);
-    if (first != NULL) {
-        st = wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    } else if (show == NULL) {
-        st = gate_admin_show(a, r, out, NULL, 0);
-    } else {
-        json_t *answer = wlm_answer(r);
-        show(a->gates, &answer);
-        st = reply_json(out, answer);
-    }
-    json_decref(o);
-    return st;
-}

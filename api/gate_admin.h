@@ -20,8 +20,4 @@ enum status gate_admin_failed(const struct api_request *r, struct reply *out, en
 enum status gate_admin_show(struct api *a, const struct api_request *r, struct reply *out,
                             const char *key, size_t count) MUST_CHECK;
 
-/* Answers one whose request must be empty; show fills the answer. */
-enum status gate_admin_list(struct api *a, struct api_request *r, struct reply *out,
-                            void (*show)(struct gates *gs, json_t **o)) MUST_CHECK;
-
 #endif

@@ -9,7 +9,7 @@
 #include "server/base/buf.h"
 
 static uint64_t
-outcome(const struct gate_counts *c, enum gate_outcome o)
+outcome(const struct gate_counts *c, enum ledger_outcome o)
 {
     uint64_t n = 0;
     for (unsigned e = 0; e < GATE_END_COUNT; e++) {
@@ -24,8 +24,9 @@ counters(const struct gate_counts *c)
     json_t *o = json_object();
     json_t *reasons = json_object();
     jobj_int(&o, "received", c->received);
-    for (unsigned k = 0; k < GATE_OUTCOMES; k++) {
-        jobj_int(&o, gate_outcome_name((enum gate_outcome)k), outcome(c, (enum gate_outcome)k));
+    for (unsigned k = 0; k < LEDGER_OUTCOMES; k++) {
+        jobj_int(&o, ledger_outcome_name((enum ledger_outcome)k),
+                 outcome(c, (enum ledger_outcome)k));
     }
     jobj_int(&o, "parked", c->parked);
     jobj_int(&o, "queued", c->queued);
@@ -88,10 +89,10 @@ put_ended(struct gates *gs, struct buf *b)
     struct gate_info info;
     head(b, "ended_total", "counter", "Requests ended, by the way they ended.");
     for (size_t i = 0; gates_info(gs, i, &info); i++) {
-        for (unsigned k = 0; k < GATE_OUTCOMES; k++) {
+        for (unsigned k = 0; k < LEDGER_OUTCOMES; k++) {
             buf_printf(b, "sluice_gate_ended_total{gate=\"%s\",outcome=\"%s\"} %" PRIu64 "\n",
-                       info.conf.name, gate_outcome_name((enum gate_outcome)k),
-                       outcome(&info.counts, (enum gate_outcome)k));
+                       info.conf.name, ledger_outcome_name((enum ledger_outcome)k),
+                       outcome(&info.counts, (enum ledger_outcome)k));
         }
     }
     head(b, "reason_total", "counter", "Requests ended, by reason.");

@@ -26,8 +26,9 @@ wlm_error(const struct api_request *r, struct reply *out, int code, const char *
     return reply_error(out, r->ep->type, code, ERR_BAD_REQUEST, "%s", text);
 }
 
-enum status
-wlm_parse(const struct api_request *r, struct reply *out, json_t **o)
+/* The payload as an object; an empty payload is {}. ST_SYNTAX: it is none, and out says so. */
+static enum status
+parse(const struct api_request *r, struct reply *out, json_t **o)
 {
     char text[256] = "a JSON object is expected";
     enum status st = ST_OK;
@@ -43,6 +44,34 @@ wlm_parse(const struct api_request *r, struct reply *out, json_t **o)
     json_decref(*o);
     st = wlm_error(r, out, 400, "invalid JSON: %s", text);
     return st == ST_OK ? ST_SYNTAX : st;
+}
+
+enum status
+wlm_run(struct api *a, struct api_request *r, struct reply *out, wlm_with_json *fn)
+{
+    json_t *o;
+    enum status st = parse(r, out, &o);
+    if (st != ST_OK) {
+        return st == ST_SYNTAX ? ST_OK : st;
+    }
+    st = fn(a, r, o, out);
+    json_decref(o);
+    return st;
+}
+
+enum status
+wlm_run_bare(struct api *a, struct api_request *r, struct reply *out, wlm_bare *fn)
+{
+    json_t *o;
+    enum status st = parse(r, out, &o);
+    if (st != ST_OK) {
+        return st == ST_SYNTAX ? ST_OK : st;
+    }
+    void *first = json_object_iter(o);
+    st = first == NULL ? fn(a, r, out)
+                       : wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
+    json_decref(o);
+    return st;
 }
 
 /* A whole number from min to max. */

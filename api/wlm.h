@@ -11,12 +11,20 @@
 #include "api/request.h"
 #include "queue/apiq_view.h"
 
-/* The payload as an object; an empty payload is {}. ST_SYNTAX: it is none, and out says so. */
-enum status wlm_parse(const struct api_request *r, struct reply *out, json_t **o) MUST_CHECK;
-
 /* Fills out with an error of code 400 about the request (fmt), or of another code. */
 enum status wlm_error(const struct api_request *r, struct reply *out, int code, const char *fmt,
                       ...) MUST_CHECK __attribute__((format(printf, 4, 5)));
+
+/* Runs fn with the request's JSON object; what is no object is answered. */
+typedef enum status wlm_with_json(struct api *a, struct api_request *r, const json_t *o,
+                                  struct reply *out);
+enum status wlm_run(struct api *a, struct api_request *r, struct reply *out,
+                    wlm_with_json *fn) MUST_CHECK;
+
+/* Runs fn where the request has no member; one that has is answered. */
+typedef enum status wlm_bare(struct api *a, struct api_request *r, struct reply *out);
+enum status wlm_run_bare(struct api *a, struct api_request *r, struct reply *out,
+                         wlm_bare *fn) MUST_CHECK;
 
 /* What a request says about which waiting requests are meant, and how many of them. */
 struct wlm_select {

@@ -138,16 +138,3 @@ wlm_group_page(struct api *a, const struct api_request *r, const json_t *o,
     jobj_put(&answer, "groups", list);
     return reply_json(out, answer);
 }
-
-enum status
-wlm_run(struct api *a, struct api_request *r, struct reply *out, wlm_with_json *fn)
-{
-    json_t *o;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    st = fn(a, r, o, out);
-    json_decref(o);
-    return st;
-}

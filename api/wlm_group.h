@@ -27,10 +27,4 @@ enum status wlm_group_page(struct api *a, const struct api_request *r, const jso
                            json_t *(*one)(struct api *a, const struct group_info *g),
                            struct reply *out) MUST_CHECK;
 
-/* Runs fn with the request's JSON object; what is no object is answered. */
-typedef enum status wlm_with_json(struct api *a, struct api_request *r, const json_t *o,
-                                  struct reply *out);
-enum status wlm_run(struct api *a, struct api_request *r, struct reply *out,
-                    wlm_with_json *fn) MUST_CHECK;
-
 #endif

@@ -5,7 +5,7 @@
 #include "server/base/log.h"
 
 static enum status
-create(struct api *a, const struct api_request *r, const json_t *o, struct reply *out)
+create(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 {
     struct gate_conf c;
     char err[GATE_ERR_LEN];
@@ -30,14 +30,7 @@ create(struct api *a, const struct api_request *r, const json_t *o, struct reply
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    json_t *o;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    st = create(a, r, o, out);
-    json_decref(o);
-    return st;
+    return wlm_run(a, r, out, create);
 }
 
 const struct api_endpoint ep_gate_create = {

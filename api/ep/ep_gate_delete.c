@@ -6,7 +6,7 @@
 #include "server/base/log.h"
 
 static enum status
-remove_gate(struct api *a, const struct api_request *r, struct reply *out)
+remove_gate(struct api *a, struct api_request *r, struct reply *out)
 {
     size_t passed = 0;
     char err[GATE_ERR_LEN];
@@ -25,16 +25,7 @@ remove_gate(struct api *a, const struct api_request *r, struct reply *out)
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    json_t *o;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    void *first = json_object_iter(o);
-    st = first == NULL ? remove_gate(a, r, out)
-                       : wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    json_decref(o);
-    return st;
+    return wlm_run_bare(a, r, out, remove_gate);
 }
 
 const struct api_endpoint ep_gate_delete = {

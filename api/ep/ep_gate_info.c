@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/endpoint.h"
 #include "api/gate_admin.h"
+#include "api/plane.h"
+#include "api/wlm.h"
+
+static enum status
+answer(struct api *a, struct api_request *r, struct reply *out)
+{
+    return gate_admin_show(a, r, out, NULL, 0);
+}
 
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return gate_admin_list(a, r, out, NULL);
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_gate_info = {

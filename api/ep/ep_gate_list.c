@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/gate_admin.h"
+#include "api/gates.h"
 #include "api/jobj.h"
+#include "api/plane.h"
+#include "api/wlm.h"
 
-static void
-show(struct gates *gs, json_t **o)
+static enum status
+answer(struct api *a, struct api_request *r, struct reply *out)
 {
-    jobj_put(o, "gates", gates_json(gs));
+    json_t *o = wlm_answer(r);
+    jobj_put(&o, "gates", gates_json(a->gates));
+    return reply_json(out, o);
 }
 
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return gate_admin_list(a, r, out, show);
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_gate_list = {

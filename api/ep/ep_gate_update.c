@@ -5,7 +5,7 @@
 #include "server/base/log.h"
 
 static enum status
-update(struct api *a, const struct api_request *r, const json_t *o, struct reply *out)
+update(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 {
     struct gate_info info;
     size_t evicted = 0;
@@ -29,14 +29,7 @@ update(struct api *a, const struct api_request *r, const json_t *o, struct reply
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    json_t *o;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    st = update(a, r, o, out);
-    json_decref(o);
-    return st;
+    return wlm_run(a, r, out, update);
 }
 
 const struct api_endpoint ep_gate_update = {

@@ -5,15 +5,11 @@
 #include "api/wlm_group.h"
 
 static enum status
-answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
+answer(struct api *a, struct api_request *r, struct reply *out)
 {
     struct catalog_result result;
     char gate[GATE_NAME_MAX + 1];
     const char *name = wlm_group_name(r);
-    void *first = json_object_iter((json_t *)(uintptr_t)o);
-    if (first != NULL) {
-        return wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    }
     if (!catalog_is_shadowed(a->catalog, name) && gates_naming(a->gates, name, gate)) {
         return wlm_error(r, out, 409, "workload group \"%.64s\" is that of gate \"%s\"", name,
                          gate);
@@ -25,7 +21,7 @@ answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return wlm_run(a, r, out, answer);
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_group_delete = {

@@ -6,14 +6,10 @@
 #include "api/wlm_group.h"
 
 static enum status
-answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
+answer(struct api *a, struct api_request *r, struct reply *out)
 {
     struct group_info g;
     const char *name = wlm_group_name(r);
-    void *first = json_object_iter((json_t *)(uintptr_t)o);
-    if (first != NULL) {
-        return wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    }
     if (groups_find(a->groups, name, &g) != ST_OK) {
         return wlm_group_missing(r, name, out);
     }
@@ -30,7 +26,7 @@ answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return wlm_run(a, r, out, answer);
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_group_info = {

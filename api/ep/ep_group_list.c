@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/group_json.h"
 #include "api/plane.h"
+#include "api/wlm.h"
 #include "api/wlm_group.h"
 
 static json_t *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/plane.h"
+#include "api/wlm.h"
 #include "api/wlm_group.h"
 
 static json_t *

@@ -7,7 +7,7 @@
 #include "queue/pool.h"
 
 static enum status
-answer(struct api *a, const struct api_request *r, struct reply *out)
+answer(struct api *a, struct api_request *r, struct reply *out)
 {
     struct settings_values v;
     settings_get(a->settings, &v);
@@ -22,16 +22,7 @@ answer(struct api *a, const struct api_request *r, struct reply *out)
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    json_t *o;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
-    void *first = json_object_iter(o);
-    st = first == NULL ? answer(a, r, out)
-                       : wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    json_decref(o);
-    return st;
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_queue_info = {

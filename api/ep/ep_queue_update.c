@@ -27,23 +27,21 @@ apply(struct api *a, const struct api_request *r, const struct settings_values *
 }
 
 static enum status
-run(struct api *a, struct api_request *r, struct reply *out)
+update(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 {
-    json_t *o;
     char err[256];
     struct settings_values v;
-    enum status st = wlm_parse(r, out, &o);
-    if (st != ST_OK) {
-        return st == ST_SYNTAX ? ST_OK : st;
-    }
     settings_get(a->settings, &v);
     if (settings_parse(o, &v, err, sizeof(err)) != ST_OK) {
-        st = wlm_error(r, out, 400, "%s", err);
-    } else {
-        st = apply(a, r, &v, out);
+        return wlm_error(r, out, 400, "%s", err);
     }
-    json_decref(o);
-    return st;
+    return apply(a, r, &v, out);
+}
+
+static enum status
+run(struct api *a, struct api_request *r, struct reply *out)
+{
+    return wlm_run(a, r, out, update);
 }
 
 const struct api_endpoint ep_queue_update = {

@@ -3,15 +3,10 @@
 #include "api/plane.h"
 #include "api/weights.h"
 #include "api/wlm.h"
-#include "api/wlm_group.h"
 
 static enum status
-answer(struct api *a, struct api_request *r, const json_t *asked, struct reply *out)
+answer(struct api *a, struct api_request *r, struct reply *out)
 {
-    void *first = json_object_iter((json_t *)(uintptr_t)asked);
-    if (first != NULL) {
-        return wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    }
     json_t *o = wlm_answer(r);
     jobj_put(&o, "account_weights", weights_json(a->weights));
     return reply_json(out, o);
@@ -20,7 +15,7 @@ answer(struct api *a, struct api_request *r, const json_t *asked, struct reply *
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return wlm_run(a, r, out, answer);
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_weight_list = {

@@ -10,13 +10,9 @@
 #define ALL "$WLM.API.STATS"
 
 static enum status
-answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
+answer(struct api *a, struct api_request *r, struct reply *out)
 {
     struct group_info g;
-    void *first = json_object_iter((json_t *)(uintptr_t)o);
-    if (first != NULL) {
-        return wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
-    }
     json_t *answer;
     if (strcmp(r->subject, ALL) == 0) {
         answer = wlm_answer(r);
@@ -34,7 +30,7 @@ answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return wlm_run(a, r, out, answer);
+    return wlm_run_bare(a, r, out, answer);
 }
 
 const struct api_endpoint ep_wlm_stats = {
