@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "api/jobj.h"
 #include "api/plane.h"
-#include "queue/apiq_conf.h"
+#include "api/views.h"
 
 static uint64_t
 millis(int64_t ns)
@@ -126,24 +126,7 @@ group_json_brief(struct api *a)
 json_t *
 group_json_parked(const struct group_parked_info *p)
 {
-    const struct apiq_item_info *i = &p->item;
-    json_t *o = json_object();
-    jobj_int(&o, "id", i->id);
-    if (p->gate[0] == '\0') {
-        jobj_str(&o, "level", apiq_level_name(i->level));
-    } else {
-        jobj_str(&o, "gate", p->gate);
-    }
-    jobj_str(&o, "account", i->name);
-    jobj_str(&o, "subject", i->label);
-    if (i->owner != 0) {
-        jobj_int(&o, "cid", i->owner);
-    }
-    jobj_int(&o, "bytes", i->bytes);
-    jobj_ms(&o, "age_ms", i->age_ns);
-    if (i->left_ns != INT64_MAX) {
-        jobj_ms(&o, "left_ms", i->left_ns);
-    }
+    json_t *o = views_waiting(&p->item, p->gate[0] == '\0' ? NULL : p->gate);
     jobj_str(&o, "group", p->group);
     return o;
 }

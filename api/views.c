@@ -260,3 +260,26 @@ views_history(struct api *a)
     }
     return list;
 }
+
+json_t *
+views_waiting(const struct apiq_item_info *i, const char *gate)
+{
+    json_t *o = json_object();
+    jobj_int(&o, "id", i->id);
+    if (gate == NULL) {
+        jobj_str(&o, "level", apiq_level_name(i->level));
+    } else {
+        jobj_str(&o, "gate", gate);
+    }
+    jobj_str(&o, "account", i->name);
+    jobj_str(&o, "subject", i->label);
+    if (i->owner != 0) {
+        jobj_int(&o, "cid", i->owner);
+    }
+    jobj_int(&o, "bytes", i->bytes);
+    jobj_ms(&o, "age_ms", i->age_ns);
+    if (i->left_ns != INT64_MAX) {
+        jobj_ms(&o, "left_ms", i->left_ns);
+    }
+    return o;
+}

@@ -24,6 +24,9 @@ json_t *views_holders(struct api *a);
 /* The last minute, second by second. */
 json_t *views_history(struct api *a);
 
+/* One that waits; gate: whose queue that is, which has one level; NULL: the plane's. */
+json_t *views_waiting(const struct apiq_item_info *i, const char *gate);
+
 /* The wait (ns, rounded up to a power of two of microseconds) that q of all pulled ones did not
  * exceed; 0: nothing was pulled. */
 int64_t views_quantile(const struct apiq_level_stats *s, double q);

@@ -4,32 +4,17 @@
 #include "api/group_json.h"
 #include "api/jobj.h"
 #include "api/plane.h"
+#include "api/views.h"
 #include "api/wlm.h"
 #include "api/wlm_group.h"
 #include "queue/apiq_conf.h"
 #include "server/base/mem.h"
 
-/* gate: whose queue it waits in, which has one level; NULL: the plane's. */
+/* gate: as for views_waiting. */
 static json_t *
 entry(const struct apiq_item_info *i, const char *gate)
 {
-    json_t *o = json_object();
-    jobj_int(&o, "id", i->id);
-    if (gate == NULL) {
-        jobj_str(&o, "level", apiq_level_name(i->level));
-    } else {
-        jobj_str(&o, "gate", gate);
-    }
-    jobj_str(&o, "account", i->name);
-    jobj_str(&o, "subject", i->label);
-    if (i->owner != 0) {
-        jobj_int(&o, "cid", i->owner);
-    }
-    jobj_int(&o, "bytes", i->bytes);
-    jobj_ms(&o, "age_ms", i->age_ns);
-    if (i->left_ns != INT64_MAX) {
-        jobj_ms(&o, "left_ms", i->left_ns);
-    }
+    json_t *o = views_waiting(i, gate);
     jobj_bool(&o, "blocked", i->blocked);
     return o;
 }

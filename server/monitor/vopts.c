@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/base/buf.h"
+#include "server/base/failure.h"
 #include "server/monitor/text.h"
 
 enum status
@@ -15,14 +15,10 @@ vopts_fail(struct vopts *o, enum status st, const char *fmt, ...)
     if (o->st != ST_OK) {
         return o->st;
     }
-    struct buf b;
-    buf_init(&b);
     va_list ap;
     va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
+    o->st = vfailure(&o->err, st, fmt, ap);
     va_end(ap);
-    o->err = buf_detach(&b, NULL);
-    o->st = o->err != NULL ? st : ST_NOMEM;
     return o->st;
 }
 

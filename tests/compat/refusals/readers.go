@@ -58,12 +58,12 @@ var readers = []reader{
 	{"legacy/ordered_next", "", true, legacyOrderedNext},
 	{"legacy/pull_fetch", "", false, legacyPull},
 	{"legacy/kv_watch", "KV_" + bucket, true, legacyWatch},
-	{"jetstream/ordered_consume", "", true, orderedConsume},
-	{"jetstream/ordered_messages", "", true, orderedMessages},
-	{"jetstream/ordered_fetch", "", true, orderedFetch},
-	{"jetstream/pull_consume", "", false, pullConsume},
-	{"jetstream/pull_messages", "", false, pullMessages},
-	{"jetstream/pull_fetch", "", false, pullFetch},
+	{"jetstream/ordered_consume", "", true, modern(ordered, consume, false)},
+	{"jetstream/ordered_messages", "", true, modern(ordered, messages, false)},
+	{"jetstream/ordered_fetch", "", true, modern(ordered, fetch, false)},
+	{"jetstream/pull_consume", "", false, modern(pull, consume, true)},
+	{"jetstream/pull_messages", "", false, modern(pull, messages, true)},
+	{"jetstream/pull_fetch", "", false, modern(pull, fetch, true)},
 	{"jetstream/kv_watch", "KV_" + bucket, true, modernWatch},
 }
 
@@ -306,50 +306,14 @@ func fetch(f *fix, to *sink, cons jetstream.Consumer, acks bool) error {
 	return nil
 }
 
-func orderedConsume(f *fix, nc *nats.Conn, to *sink) error {
-	cons, err := ordered(f, nc)
-	if err == nil {
-		err = consume(f, to, cons, false)
+// modern opens a consumer and reads it in one of the ways of the newer API.
+func modern(open func(*fix, *nats.Conn) (jetstream.Consumer, error),
+	read func(*fix, *sink, jetstream.Consumer, bool) error, acks bool) func(*fix, *nats.Conn, *sink) error {
+	return func(f *fix, nc *nats.Conn, to *sink) error {
+		cons, err := open(f, nc)
+		if err == nil {
+			err = read(f, to, cons, acks)
+		}
+		return err
 	}
-	return err
-}
-
-func orderedMessages(f *fix, nc *nats.Conn, to *sink) error {
-	cons, err := ordered(f, nc)
-	if err == nil {
-		err = messages(f, to, cons, false)
-	}
-	return err
-}
-
-func orderedFetch(f *fix, nc *nats.Conn, to *sink) error {
-	cons, err := ordered(f, nc)
-	if err == nil {
-		err = fetch(f, to, cons, false)
-	}
-	return err
-}
-
-func pullConsume(f *fix, nc *nats.Conn, to *sink) error {
-	cons, err := pull(f, nc)
-	if err == nil {
-		err = consume(f, to, cons, true)
-	}
-	return err
-}
-
-func pullMessages(f *fix, nc *nats.Conn, to *sink) error {
-	cons, err := pull(f, nc)
-	if err == nil {
-		err = messages(f, to, cons, true)
-	}
-	return err
-}
-
-func pullFetch(f *fix, nc *nats.Conn, to *sink) error {
-	cons, err := pull(f, nc)
-	if err == nil {
-		err = fetch(f, to, cons, true)
-	}
-	return err
 }
