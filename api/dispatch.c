@@ -162,8 +162,7 @@ prepare(struct api *a, struct api_request *r, const struct api_message *m, bool 
     it->id = atomic_fetch_add(&a->last_id, 1) + 1;
     it->level = level_of(a, r->ep, &r->origin);
     it->weight = weights_of(a->weights, r->origin.account_name);
-    int64_t unread = clock_now(&a->clock) - m->now;
-    it->late_ns = unread > CLOCK_MS ? unread : 0;
+    it->late_ns = api_message_unread(m, &a->clock);
     it->order_key = endpoint_order_key(r->ep, r->origin.account_key, r->origin.cid, r->subject);
     if (*r->reply == '\0' || !limits) {
         it->deadline_ns = -1;

@@ -253,6 +253,7 @@ prepare(struct gate_request *r, const struct api_message *m, int64_t timeout)
     const struct api_host *host = r->gate->home->host;
     r->watch = m->origin.is_client && host->has_interest(host->ctx, r->account, r->reply);
     r->item.owner = r->watch ? r->cid : 0;
+    r->item.late_ns = api_message_unread(m, &r->gate->home->clock);
     if (timeout > 0) {
         r->item.arrived_ns = m->now;
         r->item.deadline_ns = timeout;

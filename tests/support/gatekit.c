@@ -145,9 +145,8 @@ gatekit_update(const struct gate_conf *c, size_t evicted)
     assert_int_equal(n, evicted);
 }
 
-/* A request of connection cid whose reply subject and payload are the same text. */
-void
-gatekit_ask_with(uint64_t cid, const char *what, const char *hdr)
+static void
+ask(uint64_t cid, const char *what, const char *hdr, int64_t unread)
 {
     char block[256];
     struct api_message m = fakehost_request(2, cid, "svc.a", what, what);
@@ -157,9 +156,21 @@ gatekit_ask_with(uint64_t cid, const char *what, const char *hdr)
         (void)snprintf(block, sizeof(block), "%s%s", hdr, what);
         m.data = block + m.hdr_len;
     }
-    m.now = gatekit.now.t;
+    m.now = gatekit.now.t - unread;
     assert_true(gate_receive(gatekit.host.gate, &m));
     (void)gatekit_look();
+}
+
+void
+gatekit_ask_with(uint64_t cid, const char *what, const char *hdr)
+{
+    ask(cid, what, hdr, 0);
+}
+
+void
+gatekit_ask_late(uint64_t cid, const char *what, int64_t unread)
+{
+    ask(cid, what, NULL, unread);
 }
 
 void

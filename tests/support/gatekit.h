@@ -50,6 +50,8 @@ void gatekit_update(const struct gate_conf *c, size_t evicted);
 /* A request of connection cid whose reply subject and payload are the same text. */
 void gatekit_ask(uint64_t cid, const char *what);
 void gatekit_ask_with(uint64_t cid, const char *what, const char *hdr);
+/* It lay unread for so many ns. */
+void gatekit_ask_late(uint64_t cid, const char *what, int64_t unread);
 
 /* The next one let through must be that one; it is delivered to so many connections, which count
  * up from RESPONDER. Or there must be none. */

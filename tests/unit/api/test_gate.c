@@ -230,6 +230,27 @@ test_gate_takes_the_requesters_own_deadline(void **state)
     assert_int_equal(gatekit_look().counts.queued, 1);
 }
 
+/* Newest first at once, and of those the oldest that still has time. */
+static void
+test_gate_after_a_standstill_runs_the_oldest_that_still_has_time(void **state)
+{
+    (void)state;
+    gatekit_ask(1, "a");
+    gatekit_ask(1, "b");
+    gatekit_delivered("a", 1);
+    gatekit_delivered("b", 1);
+    gatekit_ask_late(1, "stale", 3 * CLOCK_S);
+    gatekit_ask_late(1, "old", 600 * CLOCK_MS);
+    gatekit_ask_late(1, "young", 10 * CLOCK_MS);
+    assert_int_equal(gatekit_look().queue.oldest_age_ns, 3 * CLOCK_S);
+    gatekit_reply("a");
+    gatekit_delivered("old", 1);
+    gatekit_reply("b");
+    gatekit_delivered("young", 1);
+    gatekit_reply("old");
+    gatekit_delivered("stale", 1);
+}
+
 static void
 test_gate_header_and_payload_come_out_as_they_went_in(void **state)
 {
@@ -352,6 +373,7 @@ main(void)
         T(test_gate_may_refuse_as_no_responders),
         T(test_gate_expired_is_told_though_no_slot_is_free),
         T(test_gate_takes_the_requesters_own_deadline),
+        T(test_gate_after_a_standstill_runs_the_oldest_that_still_has_time),
         T(test_gate_header_and_payload_come_out_as_they_went_in),
         T(test_gate_a_requester_that_closes_takes_its_requests_along),
         T(test_gate_work_that_nobody_waits_for_is_done_though_its_sender_left),
