@@ -35,6 +35,7 @@ static void *
 run(void *arg)
 {
     struct gates *gs = arg;
+    (void)pthread_setname_np(pthread_self(), "gate-tick");
     pthread_mutex_lock(&gs->lock);
     while (!gs->stop) {
         gs->resting = !must_tick(gs);
@@ -100,9 +101,6 @@ gates_new(struct gates **out, const struct api_host *host, const struct clock *c
         goto err_after_sync;
     }
     gs->has_thread = thread;
-    if (thread) {
-        (void)pthread_setname_np(gs->thread, "gate-tick");
-    }
     *out = gs;
     return ST_OK;
 

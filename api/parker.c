@@ -58,6 +58,7 @@ static void *
 run(void *arg)
 {
     struct parker *p = arg;
+    (void)pthread_setname_np(pthread_self(), "api-park");
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
         if (p->at > clock_now(&p->a->clock)) {
@@ -95,7 +96,6 @@ parker_new(struct parker **out, struct api *a, bool thread)
             return ST_AGAIN;
         }
         p->has_thread = true;
-        (void)pthread_setname_np(p->thread, "api-park");
     }
     *out = p;
     return ST_OK;

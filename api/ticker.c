@@ -123,6 +123,7 @@ run(void *arg)
 {
     struct ticker *t = arg;
     struct timespec at;
+    (void)pthread_setname_np(pthread_self(), "api-tick");
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {
@@ -158,7 +159,6 @@ ticker_new(struct ticker **out, struct api *a, bool thread)
             return ST_AGAIN;
         }
         t->has_thread = true;
-        (void)pthread_setname_np(t->thread, "api-tick");
     }
     *out = t;
     return ST_OK;

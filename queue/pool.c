@@ -85,10 +85,23 @@ run_item(struct worker *w, struct apiq_item *it)
     }
 }
 
+static void
+take_name(const struct worker *w)
+{
+    char name[16];
+    if (w->index == POOL_MAX_WORKERS) {
+        (void)snprintf(name, sizeof(name), "api-op");
+    } else {
+        (void)snprintf(name, sizeof(name), "api-%u", w->index);
+    }
+    pthread_setname_np(pthread_self(), name);
+}
+
 static void *
 work(void *arg)
 {
     struct worker *w = arg;
+    take_name(w);
     struct pool *p = w->pool;
     enum apiq_lane lane = w->index == POOL_MAX_WORKERS ? APIQ_LANE_OPERATOR : APIQ_LANE_ANY;
     for (;;) {
@@ -120,7 +133,6 @@ start_thread(struct worker *w)
 {
     sigset_t all;
     sigset_t old;
-    char name[16];
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int rc = pthread_create(&w->thread, NULL, work, w);
@@ -128,12 +140,6 @@ start_thread(struct worker *w)
     if (rc != 0) {
         return ST_AGAIN;
     }
-    if (w->index == POOL_MAX_WORKERS) {
-        (void)snprintf(name, sizeof(name), "api-op");
-    } else {
-        (void)snprintf(name, sizeof(name), "api-%u", w->index);
-    }
-    pthread_setname_np(w->thread, name);
     w->place = PLACE_WORKING;
     return ST_OK;
 }

@@ -93,6 +93,7 @@ run(void *arg)
     struct hasher *h = arg;
     struct apiq_item *it;
     enum status st;
+    pthread_setname_np(pthread_self(), "auth");
     while ((st = apiq_pull_wait(h->q, APIQ_LANE_ANY, NULL, &it)) != ST_CLOSED) {
         struct hasher_job *job = job_of(it);
         if (st == ST_OK) {
@@ -114,7 +115,6 @@ start_thread(struct hasher *h)
         st = ST_CLOSED;
     } else if (h->n_threads < h->want_threads &&
                pthread_create(&h->threads[h->n_threads], NULL, run, h) == 0) {
-        pthread_setname_np(h->threads[h->n_threads], "auth");
         h->n_threads++;
     } else if (h->n_threads == 0) {
         st = ST_LIMIT;

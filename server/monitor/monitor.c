@@ -267,6 +267,7 @@ static void *
 run(void *arg)
 {
     struct monitor *m = arg;
+    pthread_setname_np(pthread_self(), "http");
     usage_cpu_sample(&m->cpu);
     arm(m->on_second, SECOND_MS);
     arm(m->on_statsz, m->statsz_ms);
@@ -288,7 +289,6 @@ monitor_start(struct monitor *m)
         m->http = NULL;
         return ST_NOMEM;
     }
-    pthread_setname_np(m->thread, "http");
     m->is_running = true;
     return ST_OK;
 }

@@ -272,6 +272,9 @@ static void *
 run(void *arg)
 {
     struct loop *l = arg;
+    char name[16];
+    snprintf(name, sizeof name, "io-%u", l->index);
+    pthread_setname_np(pthread_self(), name);
     while (!l->stopping) {
         turn(l);
     }
@@ -293,9 +296,6 @@ loop_start(struct loop *l)
     if (pthread_create(&l->thread, NULL, run, l) != 0) {
         return ST_LIMIT;
     }
-    char name[16];
-    snprintf(name, sizeof name, "io-%u", l->index);
-    pthread_setname_np(l->thread, name);
     return ST_OK;
 }
 
