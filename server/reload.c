@@ -203,6 +203,26 @@ wait_for_loops(struct server *s)
     }
 }
 
+/* What can fail here leaves the setting as it was; the others are taken over all the same. */
+static void
+apply_the_rest(struct server *s, const struct config *now)
+{
+    char *err = NULL;
+    struct api_opts opts = start_api_opts(now);
+    struct api_tenants tenants = start_api_tenants(now);
+    enum status log = start_log(now, &err);
+    enum status api = api_update(s->api, &opts);
+    enum status set = api_set_tenants(s->api, &tenants);
+    enum status gates = start_gates(s, now);
+    if (log != ST_OK) {
+        log_error("Reload: the log stays as it was: %s", err != NULL ? err : status_text(log));
+    }
+    if (api != ST_OK || set != ST_OK || gates != ST_OK) {
+        log_error("Reload: the API plane could not take over every setting");
+    }
+    mem_free(err);
+}
+
 /* Takes now. */
 static enum status
 swap_in(struct server *s, struct config *now, char **err)
@@ -234,12 +254,7 @@ swap_in(struct server *s, struct config *now, char **err)
         info_unref(s->info);
         s->info = info;
     }
-    struct api_opts opts = start_api_opts(now);
-    struct api_tenants tenants = start_api_tenants(now);
-    if (start_log(now) != ST_OK || api_update(s->api, &opts) != ST_OK ||
-        api_set_tenants(s->api, &tenants) != ST_OK || start_gates(s, now) != ST_OK) {
-        log_error("Reload: logging or the API plane could not take over every setting");
-    }
+    apply_the_rest(s, now);
     st = reload_tell_loops(s);
     wait_for_loops(s);
     trim_all(s);

@@ -45,19 +45,20 @@ no_memory(void)
     return ST_NOMEM;
 }
 
-/* As nats-server says it: there is no log yet that could take the line. */
+/* A failure goes to standard error as it is: there is no log yet that could take the line. */
 static enum status
 begin_log(struct server *s)
 {
-    enum status st = start_log(s->config);
-    if (st == ST_NOMEM) {
+    char *err = NULL;
+    enum status st = start_log(s->config, &err);
+    if (st == ST_NOMEM || (st != ST_OK && err == NULL)) {
+        mem_free(err);
         return no_memory();
     }
     if (st != ST_OK) {
-        char why[ERRTEXT_LEN];
-        fprintf(stderr, "error opening file: open %s: %s\n",
-                s->config->log_file != NULL ? s->config->log_file : "log", errtext(errno, why));
+        fprintf(stderr, "%s\n", err);
     }
+    mem_free(err);
     return st;
 }
 
@@ -293,7 +294,7 @@ begin_listener(struct server *s)
 {
     const struct config *cfg = s->config;
     struct info *info = NULL;
-    if (cfg->port > UINT16_MAX) {
+    if (cfg->port > UINT16_MAX || cfg->port < -1) {
         log_fatal("Error listening on port: %s:%lld, \"listen tcp: address %lld: invalid port\"",
                   s->host, (long long)cfg->port, (long long)cfg->port);
         return ST_INVAL;

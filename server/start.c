@@ -1,17 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/start.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/base/errtext.h"
+#include "server/base/failure.h"
 #include "server/base/log.h"
 #include "server/config.h"
 #include "server/priv.h"
 
 enum { MIN_WORKERS = 2, MAX_WORKERS = 16, MAX_IO = 8 };
 
+/* In the words of nats-server. Takes the errno of log_open. */
+static enum status
+log_failed(const struct config *cfg, enum status st, char **err)
+{
+    char text[ERRTEXT_LEN];
+    const char *why = errno == 0 ? "no such host" : errtext(errno, text);
+    const char *remote = cfg->remote_syslog != NULL ? cfg->remote_syslog : "";
+    if (st == ST_NOMEM) {
+        return failure(err, st, "out of memory");
+    }
+    if (cfg->log_file != NULL && cfg->log_file[0] != '\0') {
+        return failure(err, st, "error opening file: open %s: %s", cfg->log_file, why);
+    }
+    if (remote[0] == '\0') {
+        return failure(err, st, "error connecting to syslog: \"Unix syslog delivery error\"");
+    }
+    if (st == ST_INVAL) {
+        int len = strchr(remote, ':') != NULL ? (int)strcspn(remote, ":") : 0;
+        return failure(err, st, "error invalid network type: \"%.*s\"", len, remote);
+    }
+    return failure(err, st, "error connecting to syslog: \"dial %s: %s\"", remote, why);
+}
+
 enum status
-start_log(const struct config *cfg)
+start_log(const struct config *cfg, char **err)
 {
     struct log_opts o = {.file = cfg->log_file,
                          .syslog = cfg->syslog,
@@ -22,7 +49,8 @@ start_log(const struct config *cfg)
                          .trace = cfg->trace,
                          .size_limit = cfg->log_size_limit,
                          .max_files = cfg->log_max_num};
-    return log_open(&o);
+    enum status st = log_open(&o);
+    return st == ST_OK ? st : log_failed(cfg, st, err);
 }
 
 static int64_t

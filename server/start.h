@@ -11,8 +11,9 @@
 struct config;
 struct server;
 
-/* Opens the log as configured. ST_IO: errno says why. */
-enum status start_log(const struct config *cfg) MUST_CHECK;
+/* Opens the log as configured; a failure leaves it as it was, with a text in *err as failure()
+ * makes it. */
+enum status start_log(const struct config *cfg, char **err) MUST_CHECK;
 /* The settings of the API plane, with "0 workers" resolved for this machine. */
 struct api_opts start_api_opts(const struct config *cfg);
 /* Makes, changes and removes gates as the configuration has them. Accounts must be there. */

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +32,29 @@ static struct {
     _Atomic bool trace;
 } lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = STDERR_FILENO}, .time = true};
 
+/* syslog(3) tells nobody that nobody listens. */
+static enum status
+probe_syslog(void)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    snprintf(un.sun_path, sizeof un.sun_path, "%s", _PATH_LOG);
+    const int types[] = {SOCK_DGRAM, SOCK_STREAM};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        int fd = socket(AF_UNIX, types[i] | SOCK_CLOEXEC, 0);
+        if (fd < 0) {
+            return ST_IO;
+        }
+        int rc = connect(fd, (const struct sockaddr *)&un, sizeof un);
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        if (rc == 0) {
+            return ST_OK;
+        }
+    }
+    return ST_IO;
+}
+
 /* With the lock held. */
 static void
 use_syslog(bool on)
@@ -45,22 +70,26 @@ use_syslog(bool on)
 enum status
 log_open(const struct log_opts *opts)
 {
+    enum status st = ST_OK;
     struct log_remote *remote = NULL;
-    if (opts->remote_syslog != NULL && opts->remote_syslog[0] != '\0') {
-        enum status st = log_remote_open(&remote, opts->remote_syslog);
-        if (st != ST_OK) {
-            return st;
-        }
+    bool to_file = opts->file != NULL && opts->file[0] != '\0';
+    bool to_remote = !to_file && opts->remote_syslog != NULL && opts->remote_syslog[0] != '\0';
+    bool to_syslog = !to_file && !to_remote && opts->syslog;
+    if (to_remote && (st = log_remote_open(&remote, opts->remote_syslog)) != ST_OK) {
+        return st;
+    }
+    if (to_syslog && (st = probe_syslog()) != ST_OK) {
+        return st;
     }
     pthread_mutex_lock(&lg.lock);
-    enum status st = log_file_open(&lg.file, opts->file);
+    st = log_file_open(&lg.file, opts->file);
     if (st == ST_OK) {
         struct log_remote *old = lg.remote;
         lg.remote = remote;
         remote = old;
         lg.file.size_limit = opts->size_limit;
         lg.file.max_files = opts->max_files;
-        use_syslog(opts->syslog);
+        use_syslog(to_syslog);
     }
     pthread_mutex_unlock(&lg.lock);
     int saved = errno;

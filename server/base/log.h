@@ -14,9 +14,9 @@ enum log_level { LVL_TRACE, LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR, LVL_FATAL 
 
 /* All of it may change at run time (reload, SIGUSR1). */
 struct log_opts {
-    const char *file;          /* NULL or "": standard error */
-    bool syslog;               /* syslog(3) in place of a file */
-    const char *remote_syslog; /* "udp://host:514", "tcp://…", "unix:///…", or NULL */
+    const char *file;          /* NULL or "": the next two, else standard error */
+    const char *remote_syslog; /* without a file: "udp://host:514", "tcp://…", "unix:///…" */
+    bool syslog;               /* without those: syslog(3) */
     bool time;                 /* print the time stamp */
     bool utc;
     bool debug;
@@ -25,8 +25,9 @@ struct log_opts {
     int64_t max_files;  /* > 0: so many are kept, the current one included */
 };
 
-/* Copies what it needs. What fails leaves all as it was. ST_IO: the file cannot be opened (errno is
- * set) or the remote syslog is not there; ST_INVAL: remote_syslog is not such an address. */
+/* Copies what it needs. What fails leaves all as it was. ST_IO: the file cannot be opened, or the
+ * syslog is not there (errno says why; 0: no such host); ST_INVAL: remote_syslog is not such an
+ * address. */
 enum status log_open(const struct log_opts *opts) MUST_CHECK;
 /* Opens the file anew by its name (SIGUSR1). ST_IO as log_open. */
 enum status log_reopen(void) MUST_CHECK;

@@ -46,6 +46,7 @@ resolve(struct log_remote *r, const char *where)
     const struct addrinfo hints = {.ai_socktype = r->type};
     struct addrinfo *found = NULL;
     if (getaddrinfo(host, colon != NULL ? colon + 1 : "514", &hints, &found) != 0) {
+        errno = 0;
         return ST_IO;
     }
     memcpy(&r->addr, found->ai_addr, found->ai_addrlen);
@@ -88,8 +89,10 @@ dial(struct log_remote *r, bool patience)
     setsockopt(r->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(r->fd, (const struct sockaddr *)&r->addr, r->addr_len) != 0 &&
         errno != EINPROGRESS) {
+        int saved = errno;
         close(r->fd);
         r->fd = -1;
+        errno = saved;
         return ST_IO;
     }
     return ST_OK;
@@ -140,7 +143,7 @@ log_remote_send(struct log_remote *r, int priority, const char *text, size_t len
     ssize_t sent = send(r->fd, line, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     /* A part of a line in a stream would spoil the next one. A datagram is whole or not there. */
     bool lost = r->type == SOCK_STREAM && (sent < 0 ? errno != EAGAIN : (size_t)sent < size);
-    if (lost || (sent < 0 && errno == ENOTCONN)) {
+    if (lost || (sent < 0 && (errno == ENOTCONN || errno == ECONNREFUSED))) {
         close(r->fd);
         r->fd = -1;
     }

@@ -11,7 +11,8 @@
 struct log_remote;
 
 /* url: "udp://host:port", "tcp://host:port" or "unix:///path". Resolves and, for tcp, connects: 5 s
- * at most. ST_INVAL: not such a URL. ST_IO: no such host, or nobody listens. ST_NOMEM. */
+ * at most. ST_INVAL: not such a URL. ST_IO: no such host (errno is 0), or nobody listens. ST_NOMEM.
+ */
 enum status log_remote_open(struct log_remote **out, const char *url) MUST_CHECK;
 
 /* priority as syslog(3) counts, without facility; `daemon` is added. A lost tcp connection is made

@@ -194,9 +194,14 @@ def test_a_taken_port_is_fatal(b):
 
 
 def test_addresses_that_cannot_be(b):
-    code, _, err = b.call("-p", "99999")
-    expect(code == 1, code)
-    matches(r"\[FTL\] Error listening on port: 0\.0\.0\.0:99999, ", err)
+    for port in ("-5", "99999"):
+        code, _, err = b.call("-p", port)
+        expect(code == 1, port, code)
+        matches(r"\[FTL\] Error listening on port: 0\.0\.0\.0:%s, \"listen tcp: address %s: invalid port\"$" % (port, port), err)
+        code, _, err = b.call("-a", "127.0.0.1", "-p", "-1", "-m", port)
+        expect(code == 1, port, code)
+        matches(r"\[FTL\] Can't start monitoring: can't listen to the monitor port: listen tcp: address %s: invalid port$" % port,
+                err)
     code, _, err = b.call("-a", "192.0.2.77", "-p", "-1")
     expect(code == 1, code)
     matches(r"\[FTL\] Error listening on port: 192\.0\.2\.77:0, .*cannot assign requested address", err)
@@ -209,6 +214,26 @@ def test_files_that_cannot_be_written(b):
     code, _, err = b.call("-a", "127.0.0.1", "-p", "-1", "-l", "no/such/log")
     expect(code == 1, code)
     matches(r"error opening file: open no/such/log: no such file or directory$", err)
+
+
+def test_syslogs_that_are_not_there(b):
+    code, _, err = b.call("-p", "-1", "-r", "foo://127.0.0.1:1")
+    expect(code == 1, code)
+    matches(r'error invalid network type: "foo"$', err)
+    code, _, err = b.call("-p", "-1", "-r", "tcp://127.0.0.1:1")
+    expect(code == 1, code)
+    matches(r'error connecting to syslog: "dial .*connection refused"$', err)
+    if os.path.exists("/dev/log"):
+        raise Skip("this machine has a syslog")
+    code, _, err = b.call("-p", "-1", "-s")
+    expect(code == 1, code)
+    matches(r'error connecting to syslog: "Unix syslog delivery error"$', err)
+
+
+def test_a_log_file_goes_before_syslog(b):
+    s = b.start("-l", "server.log", "-s", "-r", "foo://nowhere")
+    until(lambda: "Server is ready" in b.read("server.log"), "the log file is written")
+    expect(s.log == [], s.log)
 
 
 def test_what_is_not_there_yet_says_so(b):

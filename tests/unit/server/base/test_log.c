@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "server/base/log.h"
@@ -166,8 +167,7 @@ test_log_that_cannot_be_opened_leaves_the_old_one(void **state)
     assert_int_equal(log_open(&(struct log_opts){.file = f->path}), ST_OK);
     assert_int_equal(log_open(&(struct log_opts){.file = "/nowhere/at/all"}), ST_IO);
     assert_int_equal(errno, ENOENT);
-    assert_int_equal(log_open(&(struct log_opts){.file = f->path, .remote_syslog = "http://x"}),
-                     ST_INVAL);
+    assert_int_equal(log_open(&(struct log_opts){.remote_syslog = "http://x"}), ST_INVAL);
     log_info("still here");
     assert_matches(content(f), "still here\n$");
 }
@@ -200,14 +200,58 @@ test_log_sends_to_a_remote_syslog_in_place_of_the_file(void **state)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&sin, &len), 0);
     char url[64];
     snprintf(url, sizeof url, "udp://127.0.0.1:%d", ntohs(sin.sin_port));
-    assert_int_equal(log_open(&(struct log_opts){.file = f->path, .remote_syslog = url}), ST_OK);
+    assert_int_equal(log_open(&(struct log_opts){.remote_syslog = url}), ST_OK);
     log_error("disk is gone");
     ssize_t n = recv(fd, f->text, sizeof f->text - 1, 0);
     assert_true(n > 0);
     f->text[n] = '\0';
     assert_matches(f->text, "^<27>[0-9T:-]+Z [^ ]+ sluice\\[[0-9]+\\]: disk is gone\n$");
     close(fd);
-    assert_string_equal(content(f), "");
+}
+
+static void
+test_log_a_file_goes_before_any_syslog(void **state)
+{
+    struct fix *f = *state;
+    const struct log_opts opts = {
+        .file = f->path, .remote_syslog = "foo://nowhere", .syslog = true, .time = true};
+    assert_int_equal(log_open(&opts), ST_OK);
+    log_info("here");
+    assert_non_null(strstr(content(f), "here"));
+}
+
+static void
+test_log_addresses_that_are_none_are_told_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(log_open(&(struct log_opts){.remote_syslog = "foo://127.0.0.1:5"}), ST_INVAL);
+    errno = ENOENT;
+    assert_int_equal(log_open(&(struct log_opts){.remote_syslog = "udp://no such host:5"}), ST_IO);
+    assert_int_equal(errno, 0);
+    assert_int_equal(log_open(&(struct log_opts){.remote_syslog = "unix:///no/such"}), ST_IO);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void
+test_log_comes_back_when_the_local_syslog_was_restarted(void **state)
+{
+    struct fix *f = *state;
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    snprintf(un.sun_path, sizeof un.sun_path, "%s", f->path);
+    char url[128];
+    snprintf(url, sizeof url, "unix://%s", f->path);
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
+    assert_int_equal(log_open(&(struct log_opts){.remote_syslog = url}), ST_OK);
+    close(fd);
+    unlink(f->path);
+    fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
+    log_info("lost");
+    log_info("again");
+    assert_true(recv(fd, f->text, sizeof f->text, 0) > 0);
+    close(fd);
+    unlink(f->path);
 }
 
 static void
@@ -240,20 +284,26 @@ test_log_sends_to_a_syslog_over_tcp(void **state)
 }
 
 static void
-test_log_open_survives_any_failed_allocation(void **state)
+sweep(const struct log_opts *opts)
 {
-    struct fix *f = *state;
-    const struct log_opts opts = {.file = f->path, .remote_syslog = "udp://127.0.0.1:9"};
-    long live = mem_live();
     enum status st = ST_NOMEM;
     for (long n = 0; st != ST_OK; n++) {
         assert_true(n < 20);
         mem_fail_at(n);
-        st = log_open(&opts);
+        st = log_open(opts);
         mem_fail_at(-1);
         assert_true(st == ST_OK || st == ST_NOMEM);
     }
     log_close();
+}
+
+static void
+test_log_open_survives_any_failed_allocation(void **state)
+{
+    const struct fix *f = *state;
+    long live = mem_live();
+    sweep(&(struct log_opts){.file = f->path});
+    sweep(&(struct log_opts){.remote_syslog = "udp://127.0.0.1:9"});
     assert_int_equal(mem_live(), live);
 }
 
@@ -319,6 +369,9 @@ main(void)
         LOG_TEST(test_log_rotates_at_its_limit_and_keeps_so_many_files),
         LOG_TEST(test_log_sends_to_a_remote_syslog_in_place_of_the_file),
         LOG_TEST(test_log_sends_to_a_syslog_over_tcp),
+        LOG_TEST(test_log_a_file_goes_before_any_syslog),
+        LOG_TEST(test_log_addresses_that_are_none_are_told_apart),
+        LOG_TEST(test_log_comes_back_when_the_local_syslog_was_restarted),
         LOG_TEST(test_log_open_survives_any_failed_allocation),
         LOG_TEST(test_log_lines_of_many_threads_stay_whole),
         LOG_TEST(test_log_limit_lets_one_through_and_counts_the_rest),
