@@ -88,6 +88,7 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
                                .account = m->origin.account,
                                .loop = m->origin.loop,
                                .cid = m->origin.cid,
+                               .no_responders = m->origin.no_responders,
                                .refs = 1,
                                .data = data,
                                .size = size,
@@ -126,7 +127,7 @@ void
 gate_end_unrun(struct gate_request *r, enum gate_end e, int64_t drain)
 {
     struct gate *g = r->gate;
-    struct gate_asker to = {r->account, r->loop, r->subject, r->reply};
+    struct gate_asker to = {r->account, r->loop, r->subject, r->reply, r->no_responders};
     pthread_mutex_lock(&g->home->lock);
     count_out(r, e);
     pthread_mutex_unlock(&g->home->lock);
@@ -239,7 +240,8 @@ admit(struct gate_request *r, bool parked)
 static void
 refuse(struct gate *g, const struct api_message *m, enum gate_end e, int64_t drain)
 {
-    struct gate_asker to = {m->origin.account, m->origin.loop, m->subject, m->reply};
+    struct gate_asker to = {m->origin.account, m->origin.loop, m->subject, m->reply,
+                            m->origin.no_responders};
     pthread_mutex_lock(&g->home->lock);
     g->counts.received++;
     g->counts.ended[e]++;

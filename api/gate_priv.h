@@ -83,6 +83,7 @@ struct gate_asker {
     struct account *account;
     uint32_t loop;
     const char *subject, *reply;
+    bool no_responders; /* knows the status 503 */
 };
 void gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain);
 

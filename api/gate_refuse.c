@@ -25,31 +25,47 @@ static const struct told {
 
 #define SUBJECT_SHOWN 256u
 
+/* As where nobody listens. */
+static void
+tell_nobody_is_there(const struct api_host *host, const struct gate_asker *to)
+{
+    char hdr[SUBJECT_SHOWN + 64];
+    bool shown = strlen(to->subject) <= SUBJECT_SHOWN;
+    int n = snprintf(hdr, sizeof(hdr), "NATS/1.0 503\r\n%s%s%s\r\n", shown ? "Nats-Subject: " : "",
+                     shown ? to->subject : "", shown ? "\r\n" : "");
+    struct api_bytes body = {hdr, (size_t)n, "", 0};
+    host->publish(host->ctx, to->account, to->loop, to->reply, NULL, &body);
+}
+
 void
 gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain)
 {
     const struct api_host *host = g->home->host;
     const struct told *t = &told[e];
-    char hdr[512];
-    int n = 0;
+    char hdr[256];
+    char text[160];
     if (t->code == 0) {
         return;
     }
     pthread_mutex_lock(&g->home->lock);
     enum gate_refuse how = g->conf.refuse;
     pthread_mutex_unlock(&g->home->lock);
-    if (how == GATE_REFUSE_NO_RESPONDERS) {
-        bool shown = strlen(to->subject) <= SUBJECT_SHOWN;
-        n = snprintf(hdr, sizeof(hdr), "NATS/1.0 503\r\n%s%s%s\r\n", shown ? "Nats-Subject: " : "",
-                     shown ? to->subject : "", shown ? "\r\n" : "");
-    } else {
-        int64_t retry = reply_retry_ns(drain > 0 ? drain : apiq_drain_ns(g->q, APIQ_NORMAL));
-        int64_t ms = (retry + CLOCK_MS / 2) / CLOCK_MS;
-        n = snprintf(hdr, sizeof(hdr),
+    if (how == GATE_REFUSE_NO_RESPONDERS && to->no_responders) {
+        tell_nobody_is_there(host, to);
+        return;
+    }
+    int64_t retry = reply_retry_ns(drain > 0 ? drain : apiq_drain_ns(g->q, APIQ_NORMAL));
+    int64_t ms = (retry + CLOCK_MS / 2) / CLOCK_MS;
+    int s = (int)(ms / 1000);
+    int rest = (int)(ms % 1000);
+    int n = snprintf(hdr, sizeof(hdr),
                      "NATS/1.0\r\nNats-Service-Error: %s: the request was not executed\r\n"
                      "Nats-Service-Error-Code: %d\r\nNats-Retry-After: %d.%03d\r\n\r\n",
-                     t->text, t->code, (int)(ms / 1000), (int)(ms % 1000));
-    }
-    struct api_bytes body = {hdr, (size_t)n, "", 0};
+                     t->text, t->code, s, rest);
+    /* A client without headers sees this alone. */
+    int len =
+        snprintf(text, sizeof(text), "%d %s: the request was not executed, retry after %d.%03d s",
+                 t->code, t->text, s, rest);
+    struct api_bytes body = {hdr, (size_t)n, text, (size_t)len};
     host->publish(host->ctx, to->account, to->loop, to->reply, NULL, &body);
 }

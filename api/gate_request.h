@@ -46,7 +46,8 @@ struct gate_request {
     struct account *account;                        /* borrowed: accounts live to the end */
     uint32_t loop;
     uint64_t cid;
-    bool watch; /* its reply had interest when it arrived: without any it need not run */
+    bool watch;         /* its reply had interest when it arrived: without any it need not run */
+    bool no_responders; /* its client knows the status 503 */
     bool was_parked;
     bool parked; /* counted as such */
     enum gate_state state;

@@ -20,6 +20,7 @@ struct api_origin {
     uint64_t cid;       /* the connection's id; 0: no connection (the server itself) */
     bool is_client;     /* false: a route, gateway or leaf node; never cancelled for absence */
     bool is_operator;   /* the account is the system account */
+    bool no_responders; /* the client asked for status 503 where nobody answers */
     const char *user;   /* borrowed for the call; "" where there is none */
     const char *client; /* borrowed for the call; the name that the client gave, or "" */
     const char *host;   /* borrowed for the call; the client's address */

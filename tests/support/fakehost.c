@@ -322,6 +322,7 @@ fakehost_request(unsigned n, uint64_t cid, const char *subject, const char *repl
                 .cid = cid,
                 .is_client = true,
                 .is_operator = n == 1,
+                .no_responders = true,
                 .user = "alice",
                 .client = "",
                 .host = "127.0.0.1",

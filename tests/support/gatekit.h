@@ -61,8 +61,8 @@ void gatekit_none_delivered(void);
 /* A publish to that subject in the account of the last gate made. */
 void gatekit_reply(const char *subject);
 
-/* The next message told must be for that reply subject and have that in its headers. Or there must
- * be none. */
+/* The next message told must be for that reply subject, have that in its headers, and say the same
+ * in its payload, but for a status 503, which has none. Or there must be none. */
 void gatekit_told(const char *subject, const char *in_header);
 void gatekit_nobody_told(void);
 

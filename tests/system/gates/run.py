@@ -158,7 +158,8 @@ def test_each_one_over_the_limit_is_told_once(rig):
     for n, payload in refused:
         expect(b"Nats-Service-Error: the queue is full: the request was not executed\r\n" in payload, payload)
         expect(b"Nats-Service-Error-Code: 503\r\n" in payload and b"\r\nNats-Retry-After: " in payload, payload)
-        expect(payload.endswith(b"\r\n\r\n"), payload)
+        after = payload.split(b"Nats-Retry-After: ", 1)[1].split(b"\r\n", 1)[0]
+        expect(payload.endswith(b"\r\n\r\n503 the queue is full: the request was not executed, retry after %s s" % after), payload)
     expect(sorted(n for n, _ in refused) == list(range(2, 250)), "others than the oldest were evicted")
     service.take(2)
     for _ in range(50):
@@ -187,6 +188,32 @@ def test_refusals_may_be_no_responders(rig):
     client = Requester(rig, "c")
     client.send(4)
     expect(client.read(1) == [(2, b"NATS/1.0 503\r\nNats-Subject: svc.a\r\n\r\n")])
+
+
+def test_clients_without_headers_or_no_responders_are_told_too(rig):
+    """Who reads no headers reads it in the payload; the status 503 is for those that asked for it, the others get the error."""
+    text = b"503 the queue is full: the request was not executed, retry after "
+    for how in ("service_error", "no_responders"):
+        rig.gate(b"UPDATE.g", {"refuse": how, "request_queue_limit": 1})
+        service = Service(rig)
+        for name, headers in (("plain", b"false"), ("quiet", b"true")):
+            client = Requester(rig, name + how[:2])
+            client.peer.send(b'CONNECT {"user":"app","pass":"app","verbose":false,"headers":%s,"no_responders":false}\r\n' % headers)
+            client.peer.send(b"SUB _INBOX.%s.* 1\r\n" % client.tag)
+            client.send(4)
+            n, payload = client.read(1)[0]
+            expect(n == 2, n)
+            if headers == b"true":
+                expect(payload.startswith(b"NATS/1.0\r\nNats-Service-Error: the queue is full"), payload)
+                payload = payload.split(b"\r\n\r\n", 1)[1]
+            expect(payload.startswith(text) and payload.endswith(b" s"), payload)
+            service.take(2)
+            service.answer()
+            service.answer()
+            service.take(1)
+            service.answer()
+            expect(sorted(n for n, _ in client.read(3)) == [0, 1, 3])
+        service.peer.reset()
 
 
 def test_without_a_reply_subject_it_passes_by(rig):

@@ -199,6 +199,29 @@ test_gate_may_refuse_as_no_responders(void **state)
 }
 
 static void
+test_gate_refuses_with_an_error_who_does_not_know_no_responders(void **state)
+{
+    (void)state;
+    struct gate_conf c = gatekit_conf("g", "svc.>", 1);
+    struct api_message m = fakehost_request(2, 1, "svc.a", "b", "b");
+    m.now = gatekit.now.t;
+    m.origin.no_responders = false;
+    c.request_queue_limit = 1;
+    c.refuse = GATE_REFUSE_NO_RESPONDERS;
+    gatekit_update(&c, 0);
+    gatekit_ask(1, "a");
+    assert_true(gate_receive(gatekit.host.gate, &m));
+    gatekit_ask(1, "c");
+    gatekit_told("b", "Nats-Service-Error-Code: 503");
+    m.hdr = "NATS/1.0\r\nNats-Request-Timeout: 0\r\n\r\n";
+    m.hdr_len = strlen(m.hdr);
+    m.reply = "d";
+    assert_true(gate_receive(gatekit.host.gate, &m)); /* refused before a request is made of it */
+    gatekit_told("d", "Nats-Service-Error-Code: 408");
+    gatekit_nobody_told();
+}
+
+static void
 test_gate_expired_is_told_though_no_slot_is_free(void **state)
 {
     (void)state;
@@ -371,6 +394,7 @@ main(void)
         T(test_gate_reply_timeout_frees_the_slot_and_nothing_else),
         T(test_gate_full_evicts_the_oldest_and_tells_it),
         T(test_gate_may_refuse_as_no_responders),
+        T(test_gate_refuses_with_an_error_who_does_not_know_no_responders),
         T(test_gate_expired_is_told_though_no_slot_is_free),
         T(test_gate_takes_the_requesters_own_deadline),
         T(test_gate_after_a_standstill_runs_the_oldest_that_still_has_time),
