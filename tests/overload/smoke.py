@@ -189,6 +189,10 @@ WRONG = {
                        "--pid"),
     "a_length_of_the_pause": (["--pause-at", "1", "--rate", "1", "--seconds", "1", "--subject", "a"],
                               "--pause-for"),
+    "the_pid_of_the_server_to_pause": (["--pid", str(os.getpid()), "--pause-for", "1", "--rate", "1",
+                                        "--seconds", "1", "--subject", "a"], "does not listen"),
+    "a_pid_that_is_there": (["--pid", "4194304", "--rate", "1", "--seconds", "1", "--subject", "a"],
+                            "not found"),
 }
 
 
@@ -215,6 +219,10 @@ def check_program(binary):
                 [] if got.returncode == 1 and "Authorization" in got.stderr else [got.stderr])
         two = call("--server", f"nats://{s.address}", *ask[:2], *ask[4:], "--tenant", "a:p:@/@40",
                    "--tenant", "b:b@20", "--json")
+        paused = call("--server", f"nats://b:b@{s.address}", *ask, "--pid", str(s.pid), "--pause-at",
+                      "0.3", "--pause-for", "0.2", "--json")
+        verdict("program_pauses_the_server_of_that_pid",
+                [] if paused.returncode == 0 and "server_cpu" in paused.stdout else [paused.stderr])
         users = [t["user"] for t in json.loads(two.stdout)["tenants"]] if two.stdout else []
         verdict("program_loads_for_several_tenants", [] if users == ["a", "b"] else [two.stderr])
     got = call("--server", f"nats://{s.address}", *ask)

@@ -7,6 +7,7 @@
 
 #include "server/base/mem.h"
 #include "tests/bench/tool/options.h"
+#include "tests/bench/tool/owner.h"
 #include "tests/bench/tool/show.h"
 #include "tests/bench/tool/target.h"
 
@@ -55,6 +56,26 @@ find_server(struct tool *t)
     if (st != ST_OK) {
         (void)snprintf(t->why, sizeof(t->why), "%.256s: %s", t->target.host,
                        st == ST_NOTFOUND ? "no such host" : status_text(st));
+    }
+    return st;
+}
+
+/* A pid that is read, and perhaps stopped for a while, is that of the server and no other. */
+static enum status
+check_pid(struct tool *t)
+{
+    long pid = t->o.load.pid;
+    enum status st = pid == 0 ? ST_OK : owner_listens((pid_t)pid, t->target.port);
+
+    if (st == ST_OK) {
+        return ST_OK;
+    }
+    if (st == ST_INVAL) {
+        (void)snprintf(t->why, sizeof(t->why),
+                       "--pid: process %ld does not listen on port %s, so it is not the server",
+                       pid, t->target.port);
+    } else {
+        (void)snprintf(t->why, sizeof(t->why), "--pid: process %ld: %s", pid, status_text(st));
     }
     return st;
 }
@@ -186,7 +207,10 @@ run(struct tool *t)
     if (st != ST_OK) {
         return st;
     }
-    st = prepare(t);
+    st = check_pid(t);
+    if (st == ST_OK) {
+        st = prepare(t);
+    }
     if (st == ST_OK) {
         st = drive(t);
         report(t);

@@ -19,7 +19,8 @@ static const struct opt table[] = {
     {"pass", OPT_TEXT, FIELD(load.pass), 0, 0, NULL, "its password"},
     {"token", OPT_TEXT, FIELD(token), 0, 0, NULL, "token, instead of a user"},
     {"pid", OPT_LONG, FIELD(load.pid), 1, 4194304, "0",
-     "pid of the server, if it runs on this machine: its CPU is measured"},
+     "pid of the server, if it runs on this machine: its CPU is measured. Only of a\n"
+     "                    process that listens on the port of --server"},
 
     SECTION("What is asked, how often, for how long (all but the payload required)"),
     {"subject", OPT_TEXT, FIELD(load.subject), 0, 0, NULL, "of the requests"},
