@@ -209,7 +209,7 @@ set_up(struct store *s)
     if (s->path != NULL) {
         rc = sqlite3_exec(s->db,
                           "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                          "PRAGMA journal_size_limit=268435456;",
+                          "PRAGMA journal_size_limit=536870912;",
                           NULL, NULL, NULL);
     }
     if (rc == SQLITE_OK) {

@@ -12,7 +12,7 @@
  * memory and disk agree in the end. Reads are synchronous and see what is committed; any thread.
  *
  * A message lives in row STORE_ROW(stream, seq - base): base is the stream's, as its record says.
- * Ranges of rows are deleted in slices of at most 5 ms between transactions. */
+ * Ranges of rows are deleted in slices of 1 ms, with pauses between them while others write. */
 #ifndef STREAM_STORE_H
 #define STREAM_STORE_H
 

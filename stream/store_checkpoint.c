@@ -15,12 +15,13 @@
 #include "server/base/mem.h"
 #include "stream/store_priv.h"
 
-/* A checkpoint syncs. Where commits do so anyway the log may well be short; else each one is a risk
- * of a long wait. */
-#define ASK_DURABLE  ((int64_t)16 << 20)
-#define ASK_DEFERRED ((int64_t)128 << 20)
-#define QUICK_NS     (5 * CLOCK_MS)
-#define ZEROS        ((int64_t)1 << 20)
+/* Each so many bytes of the log are copied. To let it start over makes the writer wait for a sync:
+ * where its commits do so anyway the log may well be short, else it happens seldom. */
+#define ASK_DURABLE   ((int64_t)16 << 20)
+#define ASK_DEFERRED  ((int64_t)32 << 20)
+#define OVER_DEFERRED ((int64_t)128 << 20)
+#define QUICK_NS      (5 * CLOCK_MS)
+#define ZEROS         ((int64_t)1 << 20)
 enum { ROUNDS = 8, FEW_PAGES = 64, MORE_PAGES = 1024 };
 
 void
@@ -52,6 +53,17 @@ sync_wal(struct store *s)
     (void)close(fd);
 }
 
+/* SQLite syncs the file only when it has copied all: what others copied would be waited for then,
+ * with the writer held. */
+static void
+sync_file(sqlite3 *db)
+{
+    sqlite3_file *f = NULL;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f) == SQLITE_OK && f != NULL) {
+        (void)f->pMethods->xSync(f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    }
+}
+
 /* True: tells how many pages of the log are not in the file yet. SQLite counts only those that were
  * there when it began. */
 static bool
@@ -65,12 +77,18 @@ copy(struct store *s, sqlite3 *db, int *left)
     return true;
 }
 
+static int64_t
+wal_bytes(const struct store *s)
+{
+    return s->wal_pages * s->page_size;
+}
+
 static bool
 may_hold(const struct store *s, int left, bool quick)
 {
-    int64_t bytes = s->wal_pages * s->page_size;
-    return bytes >= 2 * s->opts.wal_limit || (bytes >= s->opts.wal_limit && left <= MORE_PAGES) ||
-           (quick && left <= FEW_PAGES);
+    int64_t bytes = wal_bytes(s);
+    int few = bytes >= s->opts.wal_limit ? MORE_PAGES : FEW_PAGES;
+    return bytes >= 2 * s->opts.wal_limit || (quick && left <= few);
 }
 
 /* Holds the writer for a few pages where the disk has just shown that it is quick; for more where
@@ -81,12 +99,16 @@ checkpoint(struct store *s, sqlite3 *db)
 {
     int left = 1;
     bool hold = false;
-    for (int i = 0; i < ROUNDS && left > 0 && !hold; i++) {
+    int rounds = wal_bytes(s) >= s->over_from ? ROUNDS : 1;
+    for (int i = 0; i < rounds && left > 0 && !hold; i++) {
         int64_t begin = clock_mono_ns();
         if (!copy(s, db, &left)) {
             return;
         }
-        hold = left > 0 && may_hold(s, left, clock_mono_ns() - begin < QUICK_NS);
+        if (left > 0) {
+            sync_file(db);
+        }
+        hold = rounds > 1 && left > 0 && may_hold(s, left, clock_mono_ns() - begin < QUICK_NS);
     }
     if (hold) {
         store_hold(s);
@@ -163,7 +185,9 @@ store_checkpointer_start(struct store *s)
 {
     (void)sqlite3_wal_hook(s->db, on_wal, s);
     int64_t ask = s->opts.durable ? ASK_DURABLE : ASK_DEFERRED;
+    int64_t over = s->opts.durable ? 0 : OVER_DEFERRED;
     s->ask_after = s->opts.wal_limit < ask ? s->opts.wal_limit : ask;
+    s->over_from = s->opts.wal_limit < over ? s->opts.wal_limit : over;
     s->ckpt_running = pthread_create(&s->checkpointer, NULL, thread_main, s) == 0;
     if (!s->ckpt_running) {
         return ST_NOMEM;
@@ -200,7 +224,7 @@ store_checkpoint_after(struct store *s)
     }
     s->unsynced = true;
     s->wal_restarts = false;
-    int64_t bytes = s->wal_pages * s->page_size;
+    int64_t bytes = wal_bytes(s);
     if (bytes < s->wal_asked) {
         s->wal_asked = 0;
     }

@@ -53,7 +53,7 @@ struct store {
     sqlite3 *db;                      /* owned: the writer's */
     sqlite3_stmt *stmts[STMT_COUNT_]; /* owned */
     struct list_node kept;            /* operations of a failed transaction, to be tried again */
-    bool garbage;                     /* there is some */
+    bool garbage;                     /* there is some; looked at under the lock as well */
     bool synced;                      /* commits sync now */
 
     pthread_mutex_t lock;
@@ -69,6 +69,8 @@ struct store {
     bool timed;         /* the writer will look by itself soon */
     int64_t lazy_at;    /* by when it shall write what nobody waits for; 0: there is none */
     int64_t retry_at;   /* and what is kept */
+    int64_t garbage_at; /* not before then a transaction for garbage alone */
+    bool busy;          /* something was written since the last of these */
     uint64_t *free_ids; /* owned array */
     size_t n_free, cap_free;
     _Atomic uint64_t next_id;
@@ -88,6 +90,7 @@ struct store {
     _Atomic int wal_pages;     /* in the log */
     int64_t wal_asked;         /* bytes that it had when the checkpointer was last asked */
     int64_t ask_after;         /* it is asked after so many more */
+    int64_t over_from;         /* a shorter log does not start over */
     int64_t page_size;
 
     _Atomic uint64_t failures, commits, ops;

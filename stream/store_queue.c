@@ -2,7 +2,8 @@
 /* Who writes, and when. Happy path: what is pushed wakes the writer, which takes all that waits
  * into one transaction. Two kinds of pushes need no waking: what an I/O thread pushes in a turn is
  * written by that thread at the end of the turn, where that is quick, and what nobody waits for
- * goes along with the next transaction. Whoever writes has the writer's role (`writing`) up to the
+ * goes along with the next transaction. Garbage is deleted in small transactions of the thread,
+ * with pauses while there is other work. Whoever writes has the writer's role (`writing`) up to the
  * last `done`, so that transactions and callbacks come one after the other.
  * Failure: after an error what is kept is tried again with the next, RETRY_NS later at the most. */
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #define RETRY_NS    (100 * CLOCK_MS)
 #define LAZY_NS     (20 * CLOCK_MS)
+#define PAUSE_NS    (20 * CLOCK_MS)
 #define BATCH_BYTES ((size_t)32 << 20)
 #define TURN_BYTES  ((size_t)64 << 10)
 enum { BATCH_OPS = 16384, TURN_OPS = 32 };
@@ -150,6 +152,20 @@ store_unhold(struct store *s)
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* When garbage may have its next transaction. To delete writes as much to the log as to append: so
+ * not at once where others write, or where the log is long already. Under the lock. */
+static void
+pace(struct store *s, bool any, enum status st)
+{
+    if (any) {
+        s->busy = true;
+        return;
+    }
+    bool slow = s->busy || s->wal_pages * s->page_size >= s->opts.wal_limit / 2;
+    s->busy = false;
+    s->garbage_at = st == ST_OK && !slow ? 0 : clock_mono_ns() + PAUSE_NS;
+}
+
 /* One transaction. Enters and leaves under the lock, with the role free. in_turn: on an I/O thread;
  * where that would have to wait for another process ST_EXISTS, and nothing has happened. */
 static enum status
@@ -159,6 +175,7 @@ write_once(struct store *s, bool in_turn)
     list_init(&ops);
     s->writing = true;
     take(s, &ops);
+    bool any = !list_is_empty(&ops);
     (void)pthread_mutex_unlock(&s->lock);
     enum status st = store_transact(s, &ops, in_turn);
     bool busy = in_turn && st == ST_EXISTS;
@@ -177,6 +194,7 @@ write_once(struct store *s, bool in_turn)
         give_back(s, &ops);
     }
     give_role(s);
+    pace(s, any, st);
     s->retry_at = st != ST_OK ? clock_mono_ns() + RETRY_NS : 0;
     return st;
 }
@@ -189,12 +207,12 @@ store_turn_end(struct store *s, bool may_write)
         (void)pthread_mutex_unlock(&s->lock);
         return;
     }
-    bool can = may_write && s->running && !s->stopping && !s->writing && !s->hold && !s->garbage &&
+    bool can = may_write && s->running && !s->stopping && !s->writing && !s->hold &&
                list_is_empty(&s->kept) && store_is_quick(s);
-    bool done = can && write_once(s, true) == ST_OK && !s->garbage;
+    bool done = can && write_once(s, true) == ST_OK;
     if (!done) {
         wake(s);
-    } else if (s->urgent) {
+    } else if (s->urgent || (s->garbage && !s->timed)) {
         (void)pthread_cond_signal(&s->cond);
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -207,6 +225,9 @@ static int64_t
 next_look(const struct store *s)
 {
     int64_t at = s->lazy_at;
+    if (s->garbage && (at == 0 || s->garbage_at < at)) {
+        at = s->garbage_at > 0 ? s->garbage_at : 1;
+    }
     if (!list_is_empty(&s->kept) && (at == 0 || s->retry_at < at)) {
         at = s->retry_at;
     }
@@ -216,7 +237,7 @@ next_look(const struct store *s)
 static void
 wait_for_work(struct store *s)
 {
-    while (s->writing || s->hold || (!s->urgent && !s->stopping && !s->garbage)) {
+    while (s->writing || s->hold || (!s->urgent && !s->stopping)) {
         int64_t at = s->writing || s->hold ? 0 : next_look(s);
         if (at == 0) {
             (void)pthread_cond_wait(&s->cond, &s->lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transaction, by whoever has the writer's role. Happy path: begins, does each operation, deletes
- * a slice of garbage, commits; then tells. Failure: everything is rolled back; messages are
- * reported as failed, other operations wait in `kept` for the next transaction. */
+ * a slice of garbage where it has a transaction of its own or little weight beside many operations,
+ * commits; then tells. Failure: everything is rolled back; messages are reported as failed, other
+ * operations wait in `kept` for the next transaction. */
 #include <string.h>
 
 #include "server/base/clock.h"
@@ -9,9 +10,8 @@
 #include "server/base/mem.h"
 #include "stream/store_priv.h"
 
-#define SLICE_NS (5 * CLOCK_MS)
-#define SHORT_NS (2 * CLOCK_MS) /* where publishers wait for the same commit */
-enum { SLICE_ROWS = 512, BUSY_MS = 5000 };
+#define SLICE_NS CLOCK_MS /* whoever comes meanwhile waits for the end of it */
+enum { SLICE_ROWS = 256, RIDE_OPS = 256, BUSY_MS = 5000 };
 
 static const char *const texts[STMT_COUNT_] = {
     [STORE_APPEND] = ("INSERT OR REPLACE INTO message(id, ts, subject, flags, hdr, data)"
@@ -300,8 +300,8 @@ work(struct store *s, const struct list_node *ops, uint64_t *n, uint64_t *freed)
         rc = do_op(s, LIST_ENTRY(it, const struct store_op, node));
         (*n)++;
     }
-    if (rc == SQLITE_OK && s->garbage) {
-        rc = collect(s, list_is_empty(ops) ? SLICE_NS : SHORT_NS, freed);
+    if (rc == SQLITE_OK && s->garbage && (*n == 0 || *n >= RIDE_OPS)) {
+        rc = collect(s, SLICE_NS, freed);
     }
     return rc == SQLITE_OK ? run(s, STMT_COMMIT) : rc;
 }

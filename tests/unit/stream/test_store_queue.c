@@ -3,9 +3,10 @@
 #include "tests/unit/stream/log_fixture.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sqlite3.h>
 
-enum { MANY = 100, PAYLOAD = 4000 };
+enum { MANY = 100, PAYLOAD = 4000, PURGED = 20000 };
 
 /* What the last done saw. Under the fixture's lock. */
 static pthread_t written_by;
@@ -230,6 +231,76 @@ test_store_log_starts_over_under_a_steady_writer(void **state)
     fixture_fini(&f);
 }
 
+static int64_t
+rows_of(const struct fixture *f, const char *table)
+{
+    char text[128];
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    (void)snprintf(text, sizeof(text), "%s/sluice.db", f->dir);
+    assert_int_equal(sqlite3_open_v2(text, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    (void)sqlite3_busy_timeout(db, 5000);
+    (void)snprintf(text, sizeof(text), "SELECT count(*) FROM %s", table);
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(q, 0);
+    (void)sqlite3_finalize(q);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+static void
+purge(struct fixture *f)
+{
+    uint64_t n;
+    (void)pthread_mutex_lock(&f->lock);
+    assert_int_equal(mlog_purge_to(f->log, mlog_last_seq(f->log) + 1, &n), ST_OK);
+    (void)pthread_mutex_unlock(&f->lock);
+}
+
+/* Turns go on, each with a commit of its own, until the last slice is gone. */
+static void
+test_store_deletes_what_was_purged_under_a_steady_writer(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, false, false, 0);
+    for (int i = 0; i < PURGED; i++) {
+        push(&f, STORE_NOW, "x");
+    }
+    fixture_wait(&f);
+    purge(&f);
+    int64_t after = 0;
+    do {
+        push(&f, STORE_IN_TURN, "y");
+        after++;
+        store_turn_end(f.store, true);
+        fixture_wait(&f);
+    } while (rows_of(&f, "garbage") > 0);
+    assert_int_equal(rows_of(&f, "message"), after);
+    assert_true(fixture_has(&f, PURGED + 2, "s", "y"));
+    fixture_fini(&f);
+}
+
+/* A purge alone, in a turn: nobody else will wake the writer. */
+static void
+test_store_deletes_what_a_turn_purged_without_another_push(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, false, false, 0);
+    for (int i = 0; i < PURGED; i++) {
+        push(&f, STORE_NOW, "x");
+    }
+    fixture_wait(&f);
+    purge(&f);
+    store_turn_end(f.store, true);
+    while (rows_of(&f, "message") > 0 || rows_of(&f, "garbage") > 0) {
+        (void)sched_yield();
+    }
+    fixture_fini(&f);
+}
+
 int
 main(void)
 {
@@ -242,6 +313,8 @@ main(void)
         cmocka_unit_test(test_store_writes_what_nobody_waits_for_by_itself),
         cmocka_unit_test(test_store_turn_does_not_wait_for_another_process),
         cmocka_unit_test(test_store_log_starts_over_under_a_steady_writer),
+        cmocka_unit_test(test_store_deletes_what_was_purged_under_a_steady_writer),
+        cmocka_unit_test(test_store_deletes_what_a_turn_purged_without_another_push),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
