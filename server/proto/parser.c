@@ -75,17 +75,18 @@ struct args {
     size_t count; /* may exceed MAX_ARGS, then the rest is not kept */
 };
 
+/* also: one more character that ends an argument. */
 static void
-split(const char *line, size_t len, struct args *a)
+split(const char *line, size_t len, char also, struct args *a)
 {
     a->count = 0;
     for (size_t i = 0; i < len;) {
-        if (is_blank(line[i])) {
+        if (is_blank(line[i]) || line[i] == also) {
             i++;
             continue;
         }
         size_t begin = i;
-        while (i < len && !is_blank(line[i])) {
+        while (i < len && !is_blank(line[i]) && line[i] != also) {
             i++;
         }
         if (a->count < MAX_ARGS) {
@@ -122,7 +123,7 @@ pub_args(const struct parser *p, struct op *op)
     if (header && !p->headers) {
         return PARSE_ERR_HEADERS;
     }
-    split(op->arg, op->arg_len, &a);
+    split(op->arg, op->arg_len, ' ', &a);
     if (a.count < least || a.count > least + 1) {
         return PARSE_ERR_ARGS;
     }
@@ -149,7 +150,7 @@ static enum parse_result
 sub_args(struct op *op)
 {
     struct args a;
-    split(op->arg, op->arg_len, &a);
+    split(op->arg, op->arg_len, '\r', &a);
     if (a.count < 2 || a.count > 3) {
         return PARSE_ERR_ARGS;
     }
@@ -168,7 +169,7 @@ static enum parse_result
 unsub_args(struct op *op)
 {
     struct args a;
-    split(op->arg, op->arg_len, &a);
+    split(op->arg, op->arg_len, '\r', &a);
     if (a.count < 1 || a.count > 2) {
         return PARSE_ERR_ARGS;
     }

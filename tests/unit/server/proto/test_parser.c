@@ -67,6 +67,18 @@ test_parser_takes_a_publication_apart(void **state)
 }
 
 static void
+test_parser_a_carriage_return_parts_arguments_of_subscriptions_only(void **state)
+{
+    (void)state;
+    struct op op;
+    size_t used = 0;
+    assert_int_equal(parse(&usual, "SUB a 1\r\r\n", &used, &op), PARSE_OP);
+    assert_part(op.sid, op.sid_len, "1");
+    assert_int_equal(parse(&usual, "PUB a 2\r\r\nhi\r\n", &used, &op), PARSE_ERR_ARGS);
+    assert_int_equal(parse(&usual, "UNSUB \r\r\n", &used, &op), PARSE_ERR_ARGS);
+}
+
+static void
 test_parser_a_payload_may_hold_anything(void **state)
 {
     (void)state;
@@ -209,6 +221,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parser_knows_verbs_in_any_case),
         cmocka_unit_test(test_parser_takes_a_publication_apart),
+        cmocka_unit_test(test_parser_a_carriage_return_parts_arguments_of_subscriptions_only),
         cmocka_unit_test(test_parser_a_payload_may_hold_anything),
         cmocka_unit_test(test_parser_takes_a_publication_with_headers_apart),
         cmocka_unit_test(test_parser_takes_subscriptions_apart),
