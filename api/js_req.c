@@ -260,13 +260,18 @@ js_req_stream(struct js_req *q, unsigned token)
 }
 
 struct consumer *
-js_req_consumer(struct js_req *q, struct stream *s, unsigned token)
+js_req_consumer(struct js_req *q, unsigned token)
 {
     char name[JS_REQ_NAME];
+    struct stream *s = js_req_stream(q, token - 1);
+    if (s == NULL) {
+        return NULL;
+    }
     struct consumer *c = consumer_find(s, js_req_token(q, token, name, sizeof(name)));
     if (c == NULL) {
         js_req_fail(q, JS_ERR_CONSUMER_NOT_FOUND);
     }
+    stream_unref(s);
     return c;
 }
 
@@ -331,4 +336,34 @@ js_req_answer_committed(struct js_req *q, uint64_t ticket, bool memory, json_t *
     if (st != ST_OK) {
         on_committed(p, st);
     }
+}
+
+/* ---- of a cluster ---- */
+
+/* The types of the answers, by what the subject begins with. */
+static const struct {
+    const char *begin, *type;
+} cluster_types[] = {
+    {"$JS.API.STREAM.LEADER.", "io.nats.jetstream.api.v1.stream_leader_stepdown_response"},
+    {"$JS.API.STREAM.PEER.REMOVE.", "io.nats.jetstream.api.v1.stream_remove_peer_response"},
+    {"$JS.API.STREAM.PEER.EVACUATE.", "io.nats.jetstream.api.v1.stream_evacuate_peer_response"},
+    {"$JS.API.STREAM.CANCEL_MOVE.", "io.nats.jetstream.api.v1.stream_cancel_move_response"},
+    {"$JS.API.CONSUMER.LEADER.", "io.nats.jetstream.api.v1.consumer_leader_stepdown_response"},
+    {"$JS.API.CONSUMER.PEER.REMOVE.", "io.nats.jetstream.api.v1.consumer_remove_peer_response"},
+    {"$JS.API.CONSUMER.PEER.EVACUATE.", "io.nats.jetstream.api.v1.consumer_evacuate_peer_response"},
+};
+
+enum status
+js_req_needs_cluster(struct api *a, struct api_request *r, struct reply *out)
+{
+    struct js_req q;
+    if (js_req_begin(&q, a, r, out, JS_BODY_NONE)) {
+        js_req_fail(&q, JS_ERR_CLUSTER_REQUIRED);
+    }
+    for (size_t i = 0; i < sizeof(cluster_types) / sizeof(cluster_types[0]); i++) {
+        if (strncmp(r->subject, cluster_types[i].begin, strlen(cluster_types[i].begin)) == 0) {
+            q.type = cluster_types[i].type;
+        }
+    }
+    return js_req_end(&q);
 }

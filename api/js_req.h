@@ -72,9 +72,9 @@ enum status js_req_read_offset(struct jread *in, const json_t *v, void *base) MU
 char *js_req_token(const struct js_req *q, unsigned n, char *out, size_t size);
 enum { JS_REQ_NAME = 512 };
 
-/* With a reference; NULL: failed. */
+/* With a reference; NULL: failed. The consumer's stream is named by the token before it. */
 struct stream *js_req_stream(struct js_req *q, unsigned token);
-struct consumer *js_req_consumer(struct js_req *q, struct stream *s, unsigned token);
+struct consumer *js_req_consumer(struct js_req *q, unsigned token);
 
 /* An object with "type" in it; NULL without memory. */
 json_t *js_req_object(const struct js_req *q);
@@ -82,5 +82,9 @@ json_t *js_req_object(const struct js_req *q);
 void js_req_answer(struct js_req *q, json_t *o);
 /* The same once everything since the ticket is on the disk. js_req_end returns ST_PENDING then. */
 void js_req_answer_committed(struct js_req *q, uint64_t ticket, bool memory, json_t *o);
+
+/* The run of an endpoint that only a cluster has: refused, under the type that belongs to the
+ * subject. */
+enum status js_req_needs_cluster(struct api *a, struct api_request *r, struct reply *out);
 
 #endif

@@ -154,21 +154,29 @@ take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
 }
 
 enum status
-wlm_select(struct api *a, const struct api_request *r, const json_t *o, enum wlm_keys keys,
-           struct wlm_select *sel, struct reply *out)
+wlm_run_select(struct api *a, struct api_request *r, struct reply *out, enum wlm_keys keys,
+               wlm_chosen *fn)
 {
+    struct wlm_select sel = {.limit = WLM_LIMIT_DEFAULT};
     const char *key;
     json_t *value;
-    *sel = (struct wlm_select){.limit = WLM_LIMIT_DEFAULT};
-    json_object_foreach((json_t *)(uintptr_t)o, key, value)
+    json_t *o;
+    enum status st = parse(r, out, &o);
+    if (st != ST_OK) {
+        return st == ST_SYNTAX ? ST_OK : st;
+    }
+    json_object_foreach(o, key, value)
     {
-        enum status st = take_member(a, key, value, keys, sel);
+        st = take_member(a, key, value, keys, &sel);
         if (st != ST_OK) {
-            enum status said = wlm_error(
-                r, out, 400, st == ST_NOTFOUND ? "unknown key: %.64s" : "invalid value for %.64s",
-                key);
-            return said == ST_OK ? ST_INVAL : said;
+            st = wlm_error(r, out, 400,
+                           st == ST_NOTFOUND ? "unknown key: %.64s" : "invalid value for %.64s",
+                           key);
+            json_decref(o);
+            return st;
         }
     }
-    return ST_OK;
+    st = fn(a, r, &sel, out);
+    json_decref(o);
+    return st;
 }

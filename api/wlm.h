@@ -43,10 +43,12 @@ struct wlm_select {
 
 enum wlm_keys { WLM_KEYS_LIST, WLM_KEYS_CANCEL };
 
-/* Reads the members id, account, cid, level, group, gate, and for a list offset and limit, for a
- * cancel all. ST_INVAL: an unknown key or a bad value; out names it. */
-enum status wlm_select(struct api *a, const struct api_request *r, const json_t *o,
-                       enum wlm_keys keys, struct wlm_select *sel, struct reply *out) MUST_CHECK;
+/* Runs fn with what the request's members id, account, cid, level, group, gate, and for a list
+ * offset and limit, for a cancel all, say; an unknown key or a bad value is answered by name. */
+typedef enum status wlm_chosen(struct api *a, const struct api_request *r,
+                               const struct wlm_select *sel, struct reply *out);
+enum status wlm_run_select(struct api *a, struct api_request *r, struct reply *out,
+                           enum wlm_keys keys, wlm_chosen *fn) MUST_CHECK;
 
 /* A new object with "type" in it. NULL without memory. */
 json_t *wlm_answer(const struct api_request *r);

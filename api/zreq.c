@@ -125,6 +125,20 @@ zreq_answer(struct zreq *z, struct reply *out, const char *name, json_t *data, c
     return reply_json(out, all);
 }
 
+/* What the monitor said (st; takes data and err) becomes the answer. */
+static enum status
+answer_view(struct zreq *z, struct reply *out, enum status st, json_t *data, char *err)
+{
+    const char *text = st == ST_OK ? NULL : err == NULL ? status_text(st) : err;
+    if (st == ST_SYNTAX) {
+        st = answer_error(z, out, 400, text); /* an option of the wrong type */
+    } else {
+        st = zreq_answer(z, out, "data", data, text);
+    }
+    mem_free(err);
+    return st;
+}
+
 enum status
 zreq_view(struct zreq *z, struct api *a, struct reply *out, const char *view)
 {
@@ -139,14 +153,7 @@ zreq_view(struct zreq *z, struct api *a, struct reply *out, const char *view)
         mem_free(err);
         return ST_OK;
     }
-    const char *text = st == ST_OK ? NULL : err == NULL ? status_text(st) : err;
-    if (st == ST_SYNTAX) {
-        st = answer_error(z, out, 400, text); /* an option of the wrong type */
-    } else {
-        st = zreq_answer(z, out, "data", data, text);
-    }
-    mem_free(err);
-    return st;
+    return answer_view(z, out, st, data, err);
 }
 
 enum status
@@ -271,14 +278,7 @@ answer_statz(struct zreq *z, struct api *a, struct reply *out)
         out->none = true;
         return ST_OK;
     }
-    const char *text = st == ST_OK ? NULL : err == NULL ? status_text(st) : err;
-    if (st == ST_SYNTAX) {
-        st = answer_error(z, out, 400, text); /* an option of the wrong type */
-    } else {
-        st = zreq_answer(z, out, "data", data, text);
-    }
-    mem_free(err);
-    return st;
+    return answer_view(z, out, st, data, err);
 }
 
 enum status

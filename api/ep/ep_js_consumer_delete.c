@@ -2,11 +2,10 @@
 #include "api/jobj.h"
 #include "api/js_req.h"
 #include "stream/consumer.h"
-#include "stream/stream.h"
 
-static void delete (struct js_req *q, struct stream *s)
+static void delete (struct js_req *q)
 {
-    struct consumer *c = js_req_consumer(q, s, 6);
+    struct consumer *c = js_req_consumer(q, 6);
     if (c == NULL) {
         return;
     }
@@ -26,11 +25,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
 {
     struct js_req q;
     if (js_req_begin(&q, a, r, out, JS_BODY_EMPTY)) {
-        struct stream *s = js_req_stream(&q, 5);
-        if (s != NULL) {
-            delete (&q, s);
-            stream_unref(s);
-        }
+        delete (&q);
     }
     return js_req_end(&q);
 }

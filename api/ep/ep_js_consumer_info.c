@@ -3,12 +3,11 @@
 #include "api/js_req.h"
 #include "api/js_stream.h"
 #include "stream/consumer.h"
-#include "stream/stream.h"
 
 static void
-answer(struct js_req *q, struct stream *s)
+answer(struct js_req *q)
 {
-    struct consumer *c = js_req_consumer(q, s, 6);
+    struct consumer *c = js_req_consumer(q, 6);
     if (c != NULL) {
         js_req_answer(q, js_consumer_answer(q, c));
         consumer_unref(c);
@@ -20,11 +19,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
 {
     struct js_req q;
     if (js_req_begin(&q, a, r, out, JS_BODY_EMPTY)) {
-        struct stream *s = js_req_stream(&q, 5);
-        if (s != NULL) {
-            answer(&q, s);
-            stream_unref(s);
-        }
+        answer(&q);
     }
     return js_req_end(&q);
 }

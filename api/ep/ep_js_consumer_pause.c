@@ -3,7 +3,6 @@
 #include "api/js_req.h"
 #include "stream/consumer.h"
 #include "stream/rfc3339.h"
-#include "stream/stream.h"
 
 struct ask {
     int64_t until;
@@ -17,12 +16,12 @@ static const struct jfield fields[] = {{.key = "pause_until",
                                        {0}};
 
 static void
-pause_until(struct js_req *q, struct stream *s, const struct ask *ask)
+pause_until(struct js_req *q, const struct ask *ask)
 {
     char time[64];
     bool paused = false;
     int64_t left = 0;
-    struct consumer *c = js_req_consumer(q, s, 6);
+    struct consumer *c = js_req_consumer(q, 6);
     if (c == NULL) {
         return;
     }
@@ -49,11 +48,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
     struct ask ask = {0};
     if (js_req_begin(&q, a, r, out, JS_BODY_OPTIONAL) &&
         js_req_read(&q, fields, "JSApiConsumerPauseRequest", &ask)) {
-        struct stream *s = js_req_stream(&q, 5);
-        if (s != NULL) {
-            pause_until(&q, s, &ask);
-            stream_unref(s);
-        }
+        pause_until(&q, &ask);
     }
     return js_req_end(&q);
 }

@@ -3,7 +3,6 @@
 #include "api/js_consumer.h"
 #include "api/js_req.h"
 #include "stream/consumer.h"
-#include "stream/stream.h"
 
 struct ask {
     uint64_t seq;
@@ -13,10 +12,10 @@ static const struct jfield fields[] = {
     {.key = "seq", .kind = JF_UINT, .off = offsetof(struct ask, seq)}, {0}};
 
 static void
-reset(struct js_req *q, struct stream *s, uint64_t seq)
+reset(struct js_req *q, uint64_t seq)
 {
     uint64_t to = 0;
-    struct consumer *c = js_req_consumer(q, s, 6);
+    struct consumer *c = js_req_consumer(q, 6);
     if (c == NULL) {
         return;
     }
@@ -40,11 +39,7 @@ run(struct api *a, struct api_request *r, struct reply *out)
     struct ask ask = {0};
     if (js_req_begin(&q, a, r, out, JS_BODY_PLAIN) &&
         js_req_read(&q, fields, "JSApiConsumerResetRequest", &ask)) {
-        struct stream *s = js_req_stream(&q, 5);
-        if (s != NULL) {
-            reset(&q, s, ask.seq);
-            stream_unref(s);
-        }
+        reset(&q, ask.seq);
     }
     return js_req_end(&q);
 }

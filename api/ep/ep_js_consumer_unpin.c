@@ -4,7 +4,6 @@
 #include "api/js_req.h"
 #include "server/base/mem.h"
 #include "stream/consumer.h"
-#include "stream/stream.h"
 
 enum { GROUP_MAX = 16 };
 
@@ -27,15 +26,16 @@ is_group_name(const char *s)
 static void
 unpin(struct js_req *q, const char *group)
 {
-    struct stream *s = js_req_stream(q, 5);
-    struct consumer *c = s != NULL ? js_req_consumer(q, s, 6) : NULL;
-    if (c != NULL && consumer_unpin(c, group, &q->fail) != JS_OK) {
+    struct consumer *c = js_req_consumer(q, 6);
+    if (c == NULL) {
+        return;
+    }
+    if (consumer_unpin(c, group, &q->fail) != JS_OK) {
         q->failed = true;
-    } else if (c != NULL) {
+    } else {
         js_req_answer(q, js_req_object(q));
     }
     consumer_unref(c);
-    stream_unref(s);
 }
 
 static enum status

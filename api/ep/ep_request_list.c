@@ -118,20 +118,9 @@ answer(struct api *a, const struct api_request *r, const struct wlm_select *sel,
 }
 
 static enum status
-answer_chosen(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
-{
-    struct wlm_select sel;
-    enum status st = wlm_select(a, r, o, WLM_KEYS_LIST, &sel, out);
-    if (st != ST_OK) {
-        return st == ST_INVAL ? ST_OK : st;
-    }
-    return answer(a, r, &sel, out);
-}
-
-static enum status
 run(struct api *a, struct api_request *r, struct reply *out)
 {
-    return wlm_run(a, r, out, answer_chosen);
+    return wlm_run_select(a, r, out, WLM_KEYS_LIST, answer);
 }
 
 const struct api_endpoint ep_request_list = {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/gojson.h"
 #include "server/base/failure.h"
 #include "server/monitor/text.h"
 
@@ -25,23 +26,7 @@ vopts_fail(struct vopts *o, enum status st, const char *fmt, ...)
 static const char *
 kind_of(const json_t *v)
 {
-    switch (json_typeof(v)) {
-    case JSON_OBJECT:
-        return "object";
-    case JSON_ARRAY:
-        return "array";
-    case JSON_STRING:
-        return "string";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "bool";
-    case JSON_NULL:
-        break;
-    }
-    return "null";
+    return json_is_null(v) ? "null" : gojson_type(v);
 }
 
 void
