@@ -15,7 +15,7 @@
 #include "stream/consumer_priv.h"
 #include "stream/hdr.h"
 
-enum { GO_MSGS = 256, GO_BYTES = 1 << 20, REPLY_MAX = 640 };
+enum { GO_MSGS = 256, GO_BYTES = 1 << 20, NAME_MOST = 255, REPLY_MAX = 640 };
 
 #define RETRY_AFTER CLOCK_S
 
@@ -145,13 +145,23 @@ put_number(char *end, uint64_t v)
     return end;
 }
 
+static char *
+put_text(char *at, const char *text)
+{
+    size_t n = strnlen(text, NAME_MOST);
+    memcpy(at, text, n);
+    return at + n;
+}
+
 /* "$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<time>.<pending>" */
 static size_t
 ack_reply(struct consumer *c, const struct pick *p, uint64_t pending, char out[REPLY_MAX])
 {
     const uint64_t numbers[] = {p->deliveries, p->msg->seq, c->dseq, (uint64_t)p->msg->ts, pending};
-    int n = snprintf(out, REPLY_MAX - 120, "$JS.ACK.%s.%s", c->stream->name, c->name);
-    char *at = out + (n < REPLY_MAX - 121 ? n : REPLY_MAX - 121);
+    char *at = put_text(out, "$JS.ACK.");
+    at = put_text(at, c->stream->name);
+    *at++ = '.';
+    at = put_text(at, c->name);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         char digits[24];
         const char *from = put_number(digits + sizeof digits, numbers[i]);
@@ -276,6 +286,9 @@ deliver(struct consumer *c, const struct pick *p, size_t *size)
     }
     struct js_out_spec spec = {
         .account = c->stream->acc->acc, .reply = reply, .msg = m, .loop = c->loop};
+    if (!list_is_empty(&c->stream->outq)) {
+        spec.slab = &c->stream->out_slab;
+    }
     struct request *r = NULL;
     if (c->is_push) {
         spec.to = c->cfg->deliver_subject;

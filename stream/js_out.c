@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/base/mem.h"
+#include "stream/slab.h"
 
 static const char *
 put(char **at, const void *from, size_t n)
@@ -44,12 +45,15 @@ js_out_new(struct js_out **out, const struct js_out_spec *spec)
     size_t reply_len = len_of(spec->reply);
     size_t body = by_ref ? 0 : hdr_len + data_len;
     *out = NULL;
-    struct js_out *o = mem_alloc_raw(sizeof(*o) + to_len + subject_len + reply_len + 3 + body);
+    size_t n = sizeof(struct js_out) + to_len + subject_len + reply_len + 3 + body;
+    struct slab *slab = NULL;
+    struct js_out *o = spec->slab != NULL ? slab_take(spec->slab, n, &slab) : mem_alloc_raw(n);
     if (o == NULL) {
         return ST_NOMEM;
     }
     char *at = o->bytes;
     o->node = (struct list_node){0};
+    o->slab = slab;
     o->account = spec->account;
     o->loop = spec->loop;
     o->msg = spec->msg != NULL ? msg_ref(spec->msg) : NULL;
@@ -78,6 +82,10 @@ js_out_free(struct js_out *o)
 {
     if (o != NULL) {
         msg_unref(o->msg);
-        mem_free(o);
+        if (o->slab != NULL) {
+            slab_drop(o->slab);
+        } else {
+            mem_free(o);
+        }
     }
 }

@@ -13,6 +13,7 @@
 #include "stream/msg.h"
 
 struct account;
+struct slab;
 
 #define JS_OUT_HOST_SPACE 96 /* bytes for the host's own use while it has it */
 
@@ -27,6 +28,7 @@ struct js_out {
     const char *body;        /* header block and payload in one, in msg or in bytes */
     size_t hdr_len, size;    /* of the header block; of both */
     struct msg *msg;         /* ref or NULL */
+    struct slab *slab;       /* what it is a part of; NULL: its own allocation */
     char bytes[];
 };
 
@@ -44,6 +46,7 @@ struct js_out_spec {
     size_t hdr_len;
     const char *data;
     size_t data_len;
+    struct slab **slab; /* NULL, or the open slab that it shall be a part of */
 };
 enum status js_out_new(struct js_out **out, const struct js_out_spec *spec) MUST_CHECK;
 void js_out_free(struct js_out *o);

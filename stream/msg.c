@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/base/mem.h"
+#include "stream/slab.h"
 
 enum status
 msg_new(struct msg **out, const struct msg_spec *spec)
@@ -14,12 +15,14 @@ msg_new(struct msg **out, const struct msg_spec *spec)
         spec->data_len >= UINT32_MAX) {
         return ST_INVAL;
     }
-    struct msg *m =
-        mem_alloc_raw(sizeof(*m) + spec->subject_len + 1 + spec->hdr_len + spec->data_len + 1);
+    size_t n = sizeof(struct msg) + spec->subject_len + 1 + spec->hdr_len + spec->data_len + 1;
+    struct slab *slab = NULL;
+    struct msg *m = spec->slab != NULL ? slab_take(spec->slab, n, &slab) : mem_alloc_raw(n);
     if (m == NULL) {
         return ST_NOMEM;
     }
-    *m = (struct msg){.flags = spec->flags | (spec->hdr_len > 0 ? MSG_HAS_HDR : 0),
+    *m = (struct msg){.slab = slab,
+                      .flags = spec->flags | (spec->hdr_len > 0 ? MSG_HAS_HDR : 0),
                       .subject_len = (uint32_t)spec->subject_len,
                       .hdr_len = (uint32_t)spec->hdr_len,
                       .data_len = (uint32_t)spec->data_len};
@@ -52,6 +55,10 @@ void
 msg_unref(struct msg *m)
 {
     if (m != NULL && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) {
-        mem_free(m);
+        if (m->slab != NULL) {
+            slab_drop(m->slab);
+        } else {
+            mem_free(m);
+        }
     }
 }

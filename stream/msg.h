@@ -15,7 +15,10 @@ enum msg_flags {
     MSG_MARKED = 2,  /* has a TTL or a schedule */
 };
 
+struct slab;
+
 struct msg {
+    struct slab *slab; /* what it is a part of (one thing of it); NULL: its own allocation */
     _Atomic uint32_t refs;
     uint32_t flags;
     uint32_t subject_len, hdr_len, data_len;
@@ -32,6 +35,7 @@ struct msg_spec {
     const char *data;
     size_t data_len;
     unsigned flags;
+    struct slab **slab; /* NULL, or the open slab that it shall be a part of: it lives shortly */
 };
 /* Copies. One reference. */
 enum status msg_new(struct msg **out, const struct msg_spec *spec) MUST_CHECK;

@@ -8,6 +8,7 @@
 
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "stream/slab.h"
 #include "stream/store_priv.h"
 
 #define COLUMNS "SELECT id, ts, subject, flags, hdr, data FROM message WHERE id BETWEEN ? AND ?"
@@ -111,10 +112,11 @@ report(const struct store *s, int rc)
 
 /* ST_OK with *out NULL: its subject is unknown, so it is no message of this stream. */
 static enum status
-row_to_msg(sqlite3_stmt *q, const struct store_range *r, struct msg **out)
+row_to_msg(sqlite3_stmt *q, const struct store_range *r, struct slab **slab, struct msg **out)
 {
     uint64_t row = (uint64_t)sqlite3_column_int64(q, 0);
-    struct msg_spec spec = {.flags = (unsigned)sqlite3_column_int64(q, 3)};
+    struct msg_spec spec = {.flags = (unsigned)sqlite3_column_int64(q, 3),
+                            .slab = r->n > 1 ? slab : NULL};
     *out = NULL;
     spec.subject = r->subject(r->ctx, (uint32_t)sqlite3_column_int64(q, 2), &spec.subject_len);
     if (spec.subject == NULL) {
@@ -138,17 +140,20 @@ read_rows(const struct store *s, sqlite3_stmt *q, const struct store_range *r, s
 {
     size_t bytes = 0;
     int rc = SQLITE_OK;
+    enum status st = ST_OK;
+    struct slab *slab = NULL;
     while (*n < r->n && (bytes < r->max_bytes || *n == 0) && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-        enum status st = row_to_msg(q, r, &out[*n]);
+        st = row_to_msg(q, r, &slab, &out[*n]);
         if (st != ST_OK) {
-            return st;
+            break;
         }
         if (out[*n] != NULL) {
             bytes += out[*n]->hdr_len + out[*n]->data_len;
             (*n)++;
         }
     }
-    return report(s, rc);
+    slab_close(&slab);
+    return st != ST_OK ? st : report(s, rc);
 }
 
 enum status

@@ -9,6 +9,7 @@
 #include "server/base/subject.h"
 #include "stream/consumer.h"
 #include "stream/ingest_priv.h"
+#include "stream/slab.h"
 #include "stream/stream_inner.h"
 #include "stream/stream_links.h"
 #include "stream/stream_priv.h"
@@ -31,6 +32,7 @@ static void
 stream_free(struct stream *s)
 {
     ASSERT(list_is_empty(&s->outq));
+    slab_close(&s->out_slab);
     js_timer_cancel(s->js->timers, &s->tick);
     if (js_timers_reserve(s->js->timers, -1) != ST_OK) {
         ASSERT(false);
@@ -73,6 +75,7 @@ void
 stream_unlock(struct stream *s)
 {
     struct js *js = s->js;
+    slab_close(&s->out_slab);
     if (list_is_empty(&s->outq) || s->flushing) {
         pthread_mutex_unlock(&s->lock);
         return;

@@ -30,7 +30,7 @@
 
 enum { ID_TABLE_MIN = 64, KEEP_CHUNKS = 64, JS_ROUNDS = 4 };
 
-/* The loop of this thread, while it looks into its mailbox before it sleeps: no wake needed. */
+/* The loop of this thread, while it will look into its mailbox before it sleeps: no wake needed. */
 static _Thread_local const struct loop *awake;
 
 static void
@@ -215,6 +215,13 @@ flush_all(struct loop *l)
     }
 }
 
+void
+loop_js_turn(struct loop *l)
+{
+    l->js_turn = true;
+    awake = l;
+}
+
 /* What the turn stored is written, and its acknowledgements go out with this turn's flush. They may
  * bring more to be stored (sources, republishing), which is left to the writer after some rounds.
  */
@@ -223,13 +230,12 @@ commit_turn(struct loop *l)
 {
     for (int i = 0; l->js_turn && i <= JS_ROUNDS; i++) {
         l->js_turn = false;
-        awake = l;
         js_turn_end(server_js(l->server), i < JS_ROUNDS);
         if (i < JS_ROUNDS) {
             run_mail(l);
         }
-        awake = NULL;
     }
+    awake = NULL;
     pthread_mutex_lock(&l->lock);
     bool more = !list_is_empty(&l->inbox);
     pthread_mutex_unlock(&l->lock);
@@ -246,11 +252,17 @@ end_of_turn(struct loop *l)
         commit_turn(l);
     }
     flush_all(l);
-    stall_check(l);
-    flush_all(l); /* what those that go on had left unread */
+    stall_check(l); /* those that go on read what they had left unread */
+    if (l->js_turn) {
+        commit_turn(l);
+    }
+    flush_all(l);
     route_cache_sweep(l);
     while ((node = list_pop_front(&l->graveyard)) != NULL) {
         conn_free(LIST_ENTRY(node, struct conn, all));
+    }
+    if (l->js_turn) {
+        wake(l); /* somebody who closed left something to store */
     }
 }
 

@@ -92,6 +92,10 @@ void loop_stop(struct loop *l);
 bool loop_drain(struct loop *l);
 void loop_free(struct loop *l);
 
+/* JetStream got something in this turn, whose end sees to it, and to what is posted to this loop by
+ * its own thread until then. */
+void loop_js_turn(struct loop *l);
+
 /* Any thread. Takes msg. Wakes the loop only if its mailbox was empty. */
 void loop_post(struct loop *l, struct loop_msg *msg);
 /* The same for a whole list; list is empty after it. */

@@ -42,7 +42,7 @@ deliver_js_receive(const struct inbound *in, const struct sub_service *service)
                       .hdr_len = in->hdr_len,
                       .data = in->data + in->hdr_len,
                       .data_len = in->size - in->hdr_len};
-    in->loop->js_turn = true;
+    loop_js_turn(in->loop);
     service->fn(service->arg, &m);
     return true;
 }
