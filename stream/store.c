@@ -14,6 +14,7 @@
 #include "server/base/assert.h"
 #include "server/base/buf.h"
 #include "server/base/clock.h"
+#include "server/base/log.h"
 #include "server/base/mem.h"
 #include "stream/store_priv.h"
 
@@ -100,6 +101,10 @@ fail_db(const struct store *s, int rc, char **err)
         return fail(err, st, s->path != NULL ? s->path : "in memory",
                     "the file is damaged or no store; it is left as it is");
     }
+    if (rc == SQLITE_IOERR_SHMSIZE || st == ST_FULL) {
+        return fail(err, ST_FULL, s->path != NULL ? s->path : "in memory",
+                    "the disk is full; a start needs 1 MiB of it");
+    }
     return fail(err, st, s->path != NULL ? s->path : "in memory",
                 s->db != NULL ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
 }
@@ -155,14 +160,25 @@ check_pages(sqlite3 *db)
     return ok ? SQLITE_OK : SQLITE_CORRUPT;
 }
 
-/* What the write-ahead log holds goes into the file first: then its size must be what it says. */
+/* The disk, and not the file, is why a write failed. */
+static bool
+is_no_room(int rc)
+{
+    return (rc & 0xff) == SQLITE_FULL || rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_FSYNC ||
+           rc == SQLITE_IOERR_TRUNCATE;
+}
+
+/* What the write-ahead log holds goes into the file first: then its size must be what it says.
+ * Where the disk takes no writes it stays in the log, and the server starts with what can be read.
+ */
 static int
 check_file(struct store *s)
 {
     struct stat sb;
-    int64_t pages;
-    int64_t size;
-    int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    int64_t pages = 0;
+    int64_t size = 0;
+    int moved = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    int rc = is_no_room(moved) ? SQLITE_OK : moved;
     if (rc == SQLITE_OK) {
         rc = pragma_int(s->db, "PRAGMA page_count", &pages);
     }
@@ -173,14 +189,21 @@ check_file(struct store *s)
         return rc;
     }
     s->page_size = size;
-    if (sb.st_size < pages * size) {
+    if (moved != SQLITE_OK) {
+        log_warn("JetStream store %s: %s: nothing can be written, and the file is not checked for "
+                 "missing pages",
+                 s->path, sqlite3_errstr(moved));
+    } else if (sb.st_size < pages * size) {
         return SQLITE_CORRUPT;
+    } else {
+        store_make_wal_room(s);
     }
-    return sb.st_size <= CHECK_LIMIT ? check_pages(s->db) : SQLITE_OK;
+    return pages * size <= CHECK_LIMIT ? check_pages(s->db) : SQLITE_OK;
 }
 
+/* *is_new: nothing is in it yet. */
 static enum status
-check_version(struct store *s, char **err)
+check_version(struct store *s, bool *is_new, char **err)
 {
     int64_t app = 0;
     int64_t version = 0;
@@ -199,11 +222,13 @@ check_version(struct store *s, char **err)
         return fail(err, ST_INVAL, s->path != NULL ? s->path : "in memory",
                     "not a store of this version; it is left as it is");
     }
+    *is_new = tables == 0;
     return ST_OK;
 }
 
+/* What is there already is not written again: a full disk does not keep a server from its start. */
 static int
-set_up(struct store *s)
+set_up(struct store *s, bool is_new)
 {
     int rc = SQLITE_OK;
     if (s->path != NULL) {
@@ -212,23 +237,20 @@ set_up(struct store *s)
                           "PRAGMA journal_size_limit=536870912;",
                           NULL, NULL, NULL);
     }
-    if (rc == SQLITE_OK) {
+    if (rc == SQLITE_OK && is_new) {
         rc = sqlite3_exec(s->db,
                           "BEGIN IMMEDIATE; PRAGMA application_id=" APPLICATION_ID
                           "; PRAGMA user_version=1;",
                           NULL, NULL, NULL);
-    }
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_exec(s->db, schema, NULL, NULL, NULL);
-    }
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+        if (rc == SQLITE_OK) {
+            rc = sqlite3_exec(s->db, schema, NULL, NULL, NULL);
+        }
+        if (rc == SQLITE_OK) {
+            rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+        }
     }
     if (rc == SQLITE_OK && s->path != NULL) {
         rc = check_file(s);
-        if (rc == SQLITE_OK) {
-            store_make_wal_room(s);
-        }
     }
     s->synced = true;
     return rc;
@@ -261,11 +283,12 @@ open_db(struct store *s, char **err)
     if (rc != SQLITE_OK) {
         return fail_db(s, rc, err);
     }
-    enum status st = check_version(s, err);
+    bool is_new = false;
+    enum status st = check_version(s, &is_new, err);
     if (st != ST_OK) {
         return st;
     }
-    rc = set_up(s);
+    rc = set_up(s, is_new);
     if (rc == SQLITE_OK) {
         rc = find_next_id(s);
     }

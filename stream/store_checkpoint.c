@@ -21,7 +21,8 @@
 #define ASK_DEFERRED  ((int64_t)32 << 20)
 #define OVER_DEFERRED ((int64_t)128 << 20)
 #define QUICK_NS      (5 * CLOCK_MS)
-#define ZEROS         ((int64_t)1 << 20)
+/* NB: SQLite cuts a write of 128 KiB or more. */
+#define ZEROS ((int64_t)64 << 10)
 enum { ROUNDS = 8, FEW_PAGES = 64, MORE_PAGES = 1024 };
 
 void
@@ -31,7 +32,8 @@ store_make_wal_room(struct store *s)
     char *zeros = mem_alloc(ZEROS);
     int rc = zeros != NULL ? sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &f)
                            : SQLITE_NOMEM;
-    for (int64_t at = 0; at < ASK_DURABLE && rc == SQLITE_OK && f != NULL; at += ZEROS) {
+    int64_t room = s->opts.wal_limit < ASK_DURABLE ? s->opts.wal_limit : ASK_DURABLE;
+    for (int64_t at = 0; at < room && rc == SQLITE_OK && f != NULL; at += ZEROS) {
         rc = f->pMethods->xWrite(f, zeros, ZEROS, at);
     }
     mem_free(zeros);

@@ -82,7 +82,11 @@ fixture_opts(struct fixture *f)
 static inline enum status
 fixture_open_store(struct fixture *f, char **err)
 {
-    struct store_opts o = {.dir = f->memory ? NULL : f->dir, .durable = true, .vfs = f->vfs};
+    /* NB: the power's VFS copies whole files. */
+    struct store_opts o = {.dir = f->memory ? NULL : f->dir,
+                           .durable = true,
+                           .vfs = f->vfs,
+                           .wal_limit = f->vfs != NULL ? 1 << 20 : 0};
     return store_open(&f->store, &o, err);
 }
 

@@ -174,6 +174,56 @@ test_store_lives_through_a_full_disk(void **state)
 }
 
 static void
+reload(struct fixture *f)
+{
+    char *err;
+    assert_int_equal(fixture_open_store(f, &err), ST_OK);
+    assert_int_equal(store_start(f->store), ST_OK);
+    struct mlog_opts o = fixture_opts(f);
+    assert_int_equal(mlog_load(&f->log, &o), ST_OK);
+}
+
+static void
+test_store_starts_on_a_full_disk_with_all_that_was_acknowledged(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 4);
+    send_some(&f, 300);
+    for (int starts = 0; starts < 2; starts++) {
+        power_vfs_disk_full(1);
+        store_stop(f.store);
+        mlog_free(f.log);
+        store_free(f.store);
+        reload(&f);
+        assert_all_there(&f);
+    }
+    send_some(&f, 5);
+    assert_int_equal(failed, 5);
+    power_vfs_disk_full(0);
+    send_some(&f, 5);
+    assert_int_equal(failed, 5);
+    assert_all_there(&f);
+    fixture_reopen(&f, true);
+    assert_all_there(&f);
+    fixture_fini(&f);
+}
+
+static void
+test_store_fills_its_log_at_a_start(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct stat sb;
+    char path[128];
+    fixture_init(&f, false);
+    (void)snprintf(path, sizeof(path), "%s/sluice.db-wal", f.dir);
+    assert_int_equal(stat(path, &sb), 0);
+    assert_true(sb.st_size >= 16 << 20);
+    fixture_fini(&f);
+}
+
+static void
 test_store_lives_through_errors_of_the_disk(void **state)
 {
     (void)state;
@@ -269,6 +319,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_keeps_what_was_acknowledged_over_power_loss),
         cmocka_unit_test(test_store_lives_through_a_full_disk),
+        cmocka_unit_test(test_store_starts_on_a_full_disk_with_all_that_was_acknowledged),
+        cmocka_unit_test(test_store_fills_its_log_at_a_start),
         cmocka_unit_test(test_store_lives_through_errors_of_the_disk),
         cmocka_unit_test(test_store_a_damaged_file_is_refused_by_name),
         cmocka_unit_test(test_store_a_second_server_is_refused),
