@@ -275,6 +275,7 @@ push(struct gate_request *r)
     struct gate *g = r->gate;
     struct list_node fallen;
     list_init(&fallen);
+    gate_group_turn(r);
     enum status st = apiq_push(g->q, &r->item, &fallen);
     if (st == ST_CLOSED) {
         pthread_mutex_lock(&g->home->lock);

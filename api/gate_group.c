@@ -53,6 +53,7 @@ offer(struct group_entry *e)
     struct gate_request *r = request_of(e);
     struct gate *g = r->gate; /* the drain keeps it */
     book(r, false);
+    gate_group_turn(r);
     enum status st = apiq_offer(g->q, &r->item);
     if (st == ST_AGAIN) {
         book(r, true);
@@ -175,6 +176,14 @@ gate_group_park(struct gate_request *r, const struct group_who *who, struct grou
     (void)groups_drop(&displaced, GROUP_DISPLACED);
     if (out->verdict == GROUP_PARK) {
         gs->plane.wake(gs->plane.arg, out->due);
+    }
+}
+
+void
+gate_group_turn(struct gate_request *r)
+{
+    if (r->group.permit != NULL) {
+        r->item.flow = groups_bucket_id(r->group.permit);
     }
 }
 

@@ -10,17 +10,28 @@
 /* What is cancelled between two looks at the lock of a queue. */
 #define BATCH 256u
 
+/* In the queue of a gate flows are what takes turns there; all is of the gate's account. */
 static bool
 is_meant(const struct gate *g, const struct gate_pick *pick)
 {
-    return pick->gate == NULL || strcmp(pick->gate, g->name) == 0;
+    return (pick->gate == NULL || strcmp(pick->gate, g->name) == 0) &&
+           (pick->match.flow == 0 || pick->match.flow == g->watch->account_key);
+}
+
+static struct apiq_match
+match_of(const struct gate_pick *pick)
+{
+    struct apiq_match m = pick->match;
+    m.levels = 0;
+    m.flow = 0;
+    return m;
 }
 
 enum status
 gates_list(struct gates *gs, const struct gate_pick *pick, size_t offset,
            struct gate_waiting_info *out, size_t *max, size_t *total)
 {
-    struct apiq_match match = pick->match;
+    const struct apiq_match match = match_of(pick);
     struct gate *g;
     size_t room = *max;
     struct apiq_item_info *v = mem_alloc_array(room, sizeof(*v));
@@ -29,7 +40,6 @@ gates_list(struct gates *gs, const struct gate_pick *pick, size_t offset,
     if (v == NULL) {
         return ST_NOMEM;
     }
-    match.levels = 0;
     for (size_t i = 0; (g = gates_at(gs, i)) != NULL; i++) {
         size_t here = 0;
         size_t skip = offset > *total ? offset - *total : 0;
@@ -65,10 +75,9 @@ cancel_one(struct gate *g, const struct apiq_match *match)
 size_t
 gates_cancel_match(struct gates *gs, const struct gate_pick *pick)
 {
-    struct apiq_match match = pick->match;
+    const struct apiq_match match = match_of(pick);
     struct gate *g;
     size_t n = 0;
-    match.levels = 0;
     for (size_t i = 0; (g = gates_at(gs, i)) != NULL; i++) {
         n += is_meant(g, pick) ? cancel_one(g, &match) : 0;
         gate_unref(g);

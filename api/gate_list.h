@@ -13,7 +13,7 @@
 struct gates;
 
 struct gate_pick {
-    struct apiq_match match; /* its levels are not looked at */
+    struct apiq_match match; /* flow: an account; its levels are not looked at */
     const char *gate;        /* NULL: of all gates */
 };
 struct gate_waiting_info {

@@ -138,6 +138,7 @@ get_bucket(struct groups *gs, struct group *g, const struct group_who *who)
     }
     if (created) {
         b->group = g;
+        b->attribute = g->conf.attribute;
         list_init(&b->parked);
         list_push_back(&g->buckets, &b->of_group);
         g->n_buckets++;
@@ -149,6 +150,12 @@ get_bucket(struct groups *gs, struct group *g, const struct group_who *who)
         b->is_idle = false;
     }
     return b;
+}
+
+uint64_t
+groups_bucket_id(const struct group_bucket *permit)
+{
+    return permit->tab.key;
 }
 
 /* ---- arrival ------------------------------------------------------------------------------------

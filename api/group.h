@@ -70,6 +70,8 @@ void groups_enter(struct groups *gs, const struct group_who *who, struct group_a
  * initialised; drop what is in it (groups_drop, GROUP_DISPLACED). */
 void groups_park(struct groups *gs, struct group_entry *e, const struct group_who *who,
                  struct list_node *displaced, struct group_answer *out);
+/* Which bucket it is of: a number that no other has, as long as the permit is held. */
+uint64_t groups_bucket_id(const struct group_bucket *permit);
 /* The permit is free. Then groups_drain. */
 void groups_leave(struct groups *gs, struct group_bucket *permit);
 

@@ -318,6 +318,7 @@ groups_find(struct groups *gs, const char *name, struct group_info *out)
 static void
 copy_bucket(const struct group_bucket *b, struct group_bucket_info *out)
 {
+    out->attribute = b->attribute;
     memcpy(out->name, b->name, sizeof(out->name));
     memcpy(out->account, b->account, sizeof(out->account));
     out->counts = b->n;

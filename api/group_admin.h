@@ -45,6 +45,7 @@ struct group_info {
     int64_t oldest_age_ns; /* of what is parked */
 };
 struct group_bucket_info {
+    enum group_attribute attribute; /* that of the group may have changed since */
     char name[GROUP_BUCKET_LEN];    /* the value of the attribute */
     char account[GROUP_BUCKET_LEN]; /* "": the whole group */
     struct group_counts counts;

@@ -61,8 +61,8 @@ buckets_of(struct api *a, const struct group_info *g)
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         json_t *o = json_object();
-        jobj_str(&o, group_attribute_name(g->conf.attribute), v[i].name);
-        if (v[i].account[0] != '\0' && g->conf.attribute != GROUP_BY_ACCOUNT) {
+        jobj_str(&o, group_attribute_name(v[i].attribute), v[i].name);
+        if (v[i].account[0] != '\0' && v[i].attribute != GROUP_BY_ACCOUNT) {
             jobj_str(&o, "account", v[i].account);
         }
         jobj_put(&o, "stats", group_json_stats(&v[i].counts, &g->conf));

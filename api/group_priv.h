@@ -27,8 +27,9 @@ enum bucket_state {
 /* Guarded by the groups' lock. Exists while something of it is parked or holds a permit, and for a
  * while after. */
 struct group_bucket {
-    struct ktab_node tab; /* key: of the group, its attribute and the value */
-    struct group *group;  /* borrowed: lives as long as its buckets */
+    struct ktab_node tab;           /* key: of the group, its attribute and the value */
+    struct group *group;            /* borrowed: lives as long as its buckets */
+    enum group_attribute attribute; /* the group's, when it was made */
     char name[GROUP_BUCKET_LEN];
     char account[GROUP_BUCKET_LEN];
     struct list_node parked; /* node, by arrival; without the one in hand of a drain */

@@ -223,7 +223,8 @@ class Lab:
                list(self.policy), list(self.policy_rows()))
         yield "Product: $JS.API, C measured before and after each run", both, list(
             self.product_rows())
-        yield "Tenants: two accounts", list(self.tenants), list(self.tenant_rows())
+        yield ("Tenants: two accounts of the endpoint, two users of the gate", list(self.tenants),
+               list(self.tenant_rows()))
         yield "Workload groups", ["Sluice"], list(self.parked_rows())
         yield "The reconnect storm", both, list(self.storm_rows())
 

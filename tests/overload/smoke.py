@@ -119,9 +119,13 @@ def check_product(run):
 
 
 def check_tenants(run):
-    lot = [("S8", r) for r in run.tenants.get(tenants.SetCost.column, [])]
-    verdict("tenants_each_call_has_one_outcome", [*one_outcome_each(lot), *all_answered(lot)])
-    verdict("tenants_the_books_add_up", books_add_up(lot) if lot else ["not measured"])
+    for cls in (tenants.SetCost, tenants.UsersGate):
+        short = cls.column.split()[-1]
+        lot = [("S8", r) for r in run.tenants.get(cls.column, [])]
+        verdict(f"tenants_of_the_{short}_each_call_has_one_outcome",
+                [*one_outcome_each(lot), *all_answered(lot)])
+        verdict(f"tenants_of_the_{short}_the_books_add_up",
+                books_add_up(lot) if lot else ["not measured"])
 
 
 def check_parked(run):

@@ -95,6 +95,83 @@ test_gate_group_bucket_below_its_share_displaces(void **state)
 }
 
 static void
+ask_as(const char *user, const char *what)
+{
+    struct api_message m = fakehost_request(2, 1, "svc.a", what, what);
+    m.now = gatekit.now.t;
+    m.origin.user = user;
+    assert_true(gate_receive(gatekit.host.gate, &m));
+}
+
+static void
+test_gate_group_buckets_take_turns_in_the_queue(void **state)
+{
+    (void)state;
+    static const char *const in_turn[] = {"a.1", "a.2", "b.1", "a.3", "b.2", "a.4", "a.5"};
+    gatekit_grouped("{\"throttling\":{\"limit\":4,\"attribute\":\"user\"},\"queue\":{\"size\":9}}",
+                    1);
+    ask_as("alice", "a.1");
+    ask_as("alice", "a.2");
+    ask_as("alice", "a.3");
+    ask_as("alice", "a.4");
+    ask_as("alice", "a.5"); /* parked: its turn comes behind the others of its bucket */
+    ask_as("bob", "b.1");
+    ask_as("bob", "b.2");
+    for (size_t i = 0; i < sizeof(in_turn) / sizeof(in_turn[0]); i++) {
+        gatekit_delivered(in_turn[i], 1);
+        gatekit_none_delivered();
+        gatekit_reply(in_turn[i]);
+    }
+    gatekit_permits(0);
+}
+
+static void
+test_gate_group_full_queue_evicts_of_the_bucket_that_holds_most(void **state)
+{
+    (void)state;
+    struct gate_conf c = gatekit_conf("g", "svc.>", 1);
+    gatekit_group("{\"throttling\":{\"limit\":100,\"attribute\":\"user\"}}");
+    (void)snprintf(c.group, sizeof(c.group), "w");
+    c.request_queue_limit = 3;
+    gatekit_update(&c, 0);
+    ask_as("bob", "b.0");
+    ask_as("bob", "b.1");
+    ask_as("alice", "a.1");
+    ask_as("alice", "a.2");
+    ask_as("alice", "a.3");
+    gatekit_told("a.1", "Nats-Service-Error-Code: 503");
+    gatekit_nobody_told();
+    gatekit_expect_ended(GATE_FULL, 1);
+}
+
+static void
+test_gate_group_account_finds_what_waits_whatever_bucket_it_is_of(void **state)
+{
+    (void)state;
+    struct gate_pick pick = {.match = {.flow = 2}};
+    struct gate_waiting_info v[9];
+    size_t max = 9;
+    size_t total;
+    gatekit_grouped("{\"throttling\":{\"limit\":3,\"attribute\":\"user\"},\"queue\":{\"size\":9}}",
+                    1);
+    ask_as("alice", "a.1");
+    ask_as("alice", "a.2");
+    ask_as("bob", "b.1");
+    assert_int_equal(gates_list(gatekit.gates, &pick, 0, v, &max, &total), ST_OK);
+    assert_int_equal(max, 2);
+    assert_int_equal(total, 2);
+    pick.match.flow = 3;
+    max = 9;
+    assert_int_equal(gates_list(gatekit.gates, &pick, 0, v, &max, &total), ST_OK);
+    assert_int_equal(total, 0);
+    assert_int_equal(gates_cancel_match(gatekit.gates, &pick), 0);
+    pick.match.flow = 2;
+    assert_int_equal(gates_cancel_match(gatekit.gates, &pick), 2);
+    gatekit_told("a.2", "cancelled by an operator");
+    gatekit_told("b.1", "cancelled by an operator");
+}
+
+static void
 test_gate_group_takes_only_those_that_its_match_fits(void **state)
 {
     (void)state;
@@ -345,6 +422,9 @@ main(void)
         T(test_gate_group_refuses_with_429_in_the_form_of_services),
         T(test_gate_group_refusal_may_be_no_responders),
         T(test_gate_group_bucket_below_its_share_displaces),
+        T(test_gate_group_buckets_take_turns_in_the_queue),
+        T(test_gate_group_full_queue_evicts_of_the_bucket_that_holds_most),
+        T(test_gate_group_account_finds_what_waits_whatever_bucket_it_is_of),
         T(test_gate_group_takes_only_those_that_its_match_fits),
         T(test_gate_without_a_group_is_not_judged_by_groups_that_would_match),
         T(test_gate_group_permit_comes_back_when_the_responder_closes),

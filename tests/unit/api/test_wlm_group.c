@@ -364,6 +364,32 @@ test_wlm_statistics_of_groups_and_buckets(void **state)
 }
 
 static void
+test_wlm_buckets_keep_the_name_of_the_attribute_that_they_were_made_by(void **state)
+{
+    (void)state;
+    json_decref(
+        ask("$WLM.API.GROUP.CREATE.g",
+            "{\"throttling\":{\"limit\":1,\"attribute\":\"user\"},\"queue\":{\"size\":9}}"));
+    group_kit_send(2, 1, "bob", "x");
+    group_kit_send(2, 1, "bob", "x");
+    json_decref(
+        ask("$WLM.API.GROUP.UPDATE.g", "{\"throttling\":{\"limit\":1,\"attribute\":\"account\"}}"));
+    group_kit_send(2, 1, "bob", "x");
+    json_t *o = ask("$WLM.API.GROUP.INFO.g", "");
+    json_t *list = json_object_get(json_object_get(o, "group"), "buckets");
+    json_t *old = json_array_get(list, 0);
+    json_t *new = json_array_get(list, 1);
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(json_string_value(json_object_get(old, "user")), "bob");
+    assert_string_equal(json_string_value(json_object_get(old, "account")), "A2");
+    assert_string_equal(json_string_value(json_object_get(new, "account")), "A2");
+    assert_null(json_object_get(new, "user"));
+    assert_int_equal(take_number(json_incref(o), "group.buckets.0.stats.queued_current"), 1);
+    assert_int_equal(take_number(o, "group.buckets.1.stats.running"), 1);
+    rig_step_all();
+}
+
+static void
 test_wlm_weights_give_an_account_more_turns(void **state)
 {
     (void)state;
@@ -471,6 +497,7 @@ main(void)
         TEST(test_wlm_group_left_out_of_the_file_is_kept_beside_it),
         TEST(test_wlm_request_list_and_cancel_know_what_is_parked),
         TEST(test_wlm_statistics_of_groups_and_buckets),
+        TEST(test_wlm_buckets_keep_the_name_of_the_attribute_that_they_were_made_by),
         TEST(test_wlm_weights_give_an_account_more_turns),
         TEST(test_wlm_weights_are_changed_at_run_time),
         TEST(test_wlm_weights_that_are_wrong_change_nothing),
