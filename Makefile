@@ -219,7 +219,8 @@ sysconfdir ?= $(if $(filter /usr,$(prefix)),/etc,$(prefix)/etc)
 
 install: build/sluice $(SLUICE) ## Install the server, its unit and its man page (prefix=, DESTDIR=)
 	install -D -m 755 build/sluice $(DESTDIR)$(bindir)/sluice
-	install -D -m 644 packaging/sluice.8 $(DESTDIR)$(mandir)/man8/sluice.8
+	install -d $(DESTDIR)$(mandir)/man8
+	sed -e 's|@sysconfdir@|$(sysconfdir)|g' packaging/sluice.8.in >$(DESTDIR)$(mandir)/man8/sluice.8
 	install -d $(DESTDIR)$(unitdir)
 	sed -e 's|@bindir@|$(bindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' packaging/sluice.service.in \
 	    >$(DESTDIR)$(unitdir)/sluice.service

@@ -40,7 +40,7 @@ advisory_free(struct advisory *d)
 static void
 publish(struct advisory *d, struct account *acc, const char *subject, json_t *event)
 {
-    char *text = event == NULL ? NULL : json_dumps(event, JSON_COMPACT);
+    char *text = event == NULL ? NULL : json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(event);
     if (text == NULL) {
         return;

@@ -268,6 +268,21 @@ test_apiz_an_overload_is_told_when_it_begins_and_when_it_ends(void **state)
 }
 
 static void
+test_apiz_an_overload_is_told_in_figures_of_three_places(void **state)
+{
+    (void)state;
+    host.events = true;
+    send(&note, 2, 60);
+    clock_fake_advance(&now, 960751 * CLOCK_US);
+    second();
+    bool told = false;
+    for (struct fake_msg *m; (m = fakehost_take(&host)) != NULL; fakehost_free(m)) {
+        told = told || strstr(m->data, "\"oldest_age_ms\":1960.751,") != NULL;
+    }
+    assert_true(told);
+}
+
+static void
 test_apiz_the_order_lifo_is_no_overload(void **state)
 {
     (void)state;
@@ -385,6 +400,7 @@ main(void)
         T(test_apiz_history_keeps_a_minute),
         T(test_apiz_an_overload_is_told_when_it_begins_and_when_it_ends),
         T(test_apiz_the_order_lifo_is_no_overload),
+        T(test_apiz_an_overload_is_told_in_figures_of_three_places),
         T(test_apiz_the_limit_advisory_comes_once_a_second_with_the_number_dropped),
         T(test_apiz_metrics_are_in_the_text_format_with_labels_escaped),
         T(test_apiz_ipqueues_have_nats_servers_names),
