@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/base/mem.h"
 #include "stream/slab.h"
 
 static const char *
@@ -46,8 +45,8 @@ js_out_new(struct js_out **out, const struct js_out_spec *spec)
     size_t body = by_ref ? 0 : hdr_len + data_len;
     *out = NULL;
     size_t n = sizeof(struct js_out) + to_len + subject_len + reply_len + 3 + body;
-    struct slab *slab = NULL;
-    struct js_out *o = spec->slab != NULL ? slab_take(spec->slab, n, &slab) : mem_alloc_raw(n);
+    struct slab *slab;
+    struct js_out *o = slab_take(spec->slab, n, &slab);
     if (o == NULL) {
         return ST_NOMEM;
     }
@@ -82,10 +81,6 @@ js_out_free(struct js_out *o)
 {
     if (o != NULL) {
         msg_unref(o->msg);
-        if (o->slab != NULL) {
-            slab_drop(o->slab);
-        } else {
-            mem_free(o);
-        }
+        slab_drop(o->slab, o);
     }
 }

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "server/base/mem.h"
 #include "stream/slab.h"
 
 enum status
@@ -16,8 +15,8 @@ msg_new(struct msg **out, const struct msg_spec *spec)
         return ST_INVAL;
     }
     size_t n = sizeof(struct msg) + spec->subject_len + 1 + spec->hdr_len + spec->data_len + 1;
-    struct slab *slab = NULL;
-    struct msg *m = spec->slab != NULL ? slab_take(spec->slab, n, &slab) : mem_alloc_raw(n);
+    struct slab *slab;
+    struct msg *m = slab_take(spec->slab, n, &slab);
     if (m == NULL) {
         return ST_NOMEM;
     }
@@ -55,10 +54,6 @@ void
 msg_unref(struct msg *m)
 {
     if (m != NULL && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) {
-        if (m->slab != NULL) {
-            slab_drop(m->slab);
-        } else {
-            mem_free(m);
-        }
+        slab_drop(m->slab, m);
     }
 }

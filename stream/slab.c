@@ -26,9 +26,13 @@ let_go(struct slab *s, uint32_t n)
 }
 
 void
-slab_drop(struct slab *of)
+slab_drop(struct slab *of, void *at)
 {
-    let_go(of, 1);
+    if (of != NULL) {
+        let_go(of, 1);
+    } else {
+        mem_free(at);
+    }
 }
 
 void
@@ -70,6 +74,10 @@ take_alone(size_t n, struct slab **of)
 void *
 slab_take(struct slab **open, size_t n, struct slab **of)
 {
+    *of = NULL;
+    if (open == NULL) {
+        return mem_alloc_raw(n);
+    }
     if (n > FIRST / 2) {
         return take_alone(n, of);
     }

@@ -12,12 +12,12 @@
 
 struct slab;
 
-/* n bytes, not zeroed, aligned as malloc does; NULL: no memory. *open: the maker's, NULL at first.
- * *of: what it is a part of, for slab_drop. */
+/* n bytes, not zeroed, aligned as malloc does; NULL: no memory. *open: the maker's, NULL at first;
+ * open NULL: an allocation of its own. *of: what it is a part of, or NULL, for slab_drop. */
 void *slab_take(struct slab **open, size_t n, struct slab **of) MUST_CHECK;
 /* The maker has done; *open is NULL then. */
 void slab_close(struct slab **open);
-/* One thing is gone. */
-void slab_drop(struct slab *of);
+/* The thing at `at`, a part of `of`, is gone. */
+void slab_drop(struct slab *of, void *at);
 
 #endif

@@ -74,6 +74,7 @@ srv_start(struct srv *v, const char *conf, unsigned loops)
     must(reload_make_info(s, s->config, false, &s->info));
     must(hasher_new(&s->hasher, 1));
     begin_loops(s, loops);
+    must(jetstream_begin(s));
 }
 
 void
@@ -81,6 +82,7 @@ srv_stop_loops(struct srv *v)
 {
     struct server *s = v->server;
     bool any = true;
+    jetstream_stop(s);
     calls_close(s);
     api_close(s->api);
     hasher_stop(s->hasher);
@@ -103,6 +105,7 @@ srv_free(struct srv *v)
     for (uint32_t i = 0; i < s->n_loops; i++) {
         loop_free(s->loops[i]);
     }
+    jetstream_free(s);
     hasher_free(s->hasher);
     lame_duck_fini(s);
     api_free(s->api);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/cmk.h"
 
+#include <event2/event.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "server/auth/auth.h"
@@ -10,6 +12,7 @@
 #include "server/config.h"
 #include "server/net/conn.h"
 #include "server/net/loop.h"
+#include "server/net/stall.h"
 #include "server/proto/info.h"
 #include "tests/support/conffile.h"
 #include "tests/support/oom.h"
@@ -145,6 +148,72 @@ test_loop_finds_each_of_many_connections_by_its_id(void **state)
     srv_stop(&v);
 }
 
+struct pair {
+    uint64_t producer, receiver;
+};
+
+/* The producer waits for the receiver, with a publish unread; its time is over, so the end of this
+ * turn reads it. */
+static void
+leave_a_publish_unread(struct loop *l, void *arg)
+{
+    static const char pub[] = "PUB orders.1 ack 2\r\nhi\r\n";
+    const struct pair *p = arg;
+    struct conn *c = loop_find(l, p->producer);
+    struct peer *to = loop_find(l, p->receiver)->peer;
+    stall_note(c, to, INT64_MAX);
+    stall_apply(c);
+    assert_int_equal(c->pause, PAUSE_STALL);
+    c->part = mem_strdup(pub);
+    c->part_len = strlen(pub);
+    c->stall_until = 0;
+    event_del(&l->stall_timer); /* it would bring another turn */
+}
+
+static void
+nothing_is_due(struct loop *l, void *arg)
+{
+    (void)arg;
+    assert_false(l->js_turn);
+}
+
+/* What follows the subject and sid of a MSG line: size and payload. */
+static void
+skip_payload(int fd)
+{
+    size_t n = 0;
+    char ch = '0';
+    do {
+        n = n * 10 + (size_t)(ch - '0');
+        assert_int_equal(read(fd, &ch, 1), 1);
+    } while (ch != '\r');
+    srv_skip(fd, 1 + n + 2);
+}
+
+static void
+test_loop_stores_in_this_turn_what_a_stalled_producer_had_left_unread(void **state)
+{
+    (void)state;
+    struct srv v;
+    struct pair p;
+    srv_start(&v, "jetstream { store_dir: js }\n", 1);
+    int receiver = srv_login(&v, 0, "");
+    p.receiver = srv_last_cid(&v);
+    int producer = srv_login(&v, 0, "");
+    p.producer = srv_last_cid(&v);
+    srv_say(producer, "SUB made 1\r\nSUB ack 2\r\n"
+                      "PUB $JS.API.STREAM.CREATE.S made 36\r\n"
+                      "{\"name\":\"S\",\"subjects\":[\"orders.>\"]}\r\n");
+    srv_hear(producer, "MSG made 1 ");
+    skip_payload(producer);
+    srv_run(&v, 0, leave_a_publish_unread, &p);
+    srv_run(&v, 0, nothing_is_due, NULL);
+    srv_hear(producer, "MSG ack 2 22\r\n{\"stream\":\"S\",\"seq\":1}\r\n");
+    close(producer);
+    close(receiver);
+    srv_stop(&v);
+}
+
 struct making {
     struct srv *v;
     struct loop *loop;
@@ -190,6 +259,7 @@ main(void)
         cmocka_unit_test(test_loop_runs_what_threads_post_once_and_in_the_order_of_each),
         cmocka_unit_test(test_loop_drain_runs_what_was_posted_after_the_end),
         cmocka_unit_test(test_loop_finds_each_of_many_connections_by_its_id),
+        cmocka_unit_test(test_loop_stores_in_this_turn_what_a_stalled_producer_had_left_unread),
         cmocka_unit_test(test_loop_that_cannot_be_made_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, conffile_setup, conffile_teardown);
