@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server without listener, monitor and main loop: its accounts, users, API plane, I/O loops and JetStream,
- * with clients on socket pairs. One at a time. Uses the folder of conffile.h. */
+/* A server without listener, monitor and main loop: its accounts, users, API plane, I/O loops and
+ * JetStream, with clients on socket pairs. One at a time. Uses the folder of conffile.h. */
 #ifndef TESTS_SUPPORT_SRV_H
 #define TESTS_SUPPORT_SRV_H
 
