@@ -293,6 +293,8 @@ js_req_answer(struct js_req *q, json_t *o)
     count(q, false);
 }
 
+#define NOT_WRITTEN "the change is made, but not on disk yet: the store keeps it and tries again"
+
 /* An answer that waits for the disk. Owned by the worker until js_when_committed, then by the
  * store's thread. */
 struct pending {
@@ -308,7 +310,8 @@ on_committed(void *arg, enum status st)
     if (st != ST_OK) {
         struct js_fail f = {0};
         buf_reset(&p->out.body);
-        (void)js_fail_status(&f, st);
+        (void)(st == ST_IO ? js_fail_text(&f, JS_ERR_STREAM_GENERAL_ERROR, NOT_WRITTEN)
+                           : js_fail_status(&f, st));
         st = fill_error(&p->out, p->type, &f);
     }
     dispatch_complete(p->r, st, &p->out);

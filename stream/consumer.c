@@ -210,7 +210,7 @@ run_due(struct consumer *c, int64_t now)
     }
     consumer_pump(c);
     if (c->dirty && c->save_at <= now) {
-        consumer_save(c);
+        consumer_save_lazily(c);
     }
     arm_all(c, now);
 }
@@ -294,6 +294,7 @@ consumer_forget(struct consumer *c)
     }
     (void)ntab_remove(&s->consumers, c->name, strlen(c->name));
     list_remove(&c->node);
+    s->n_limited -= c->limited;
     atomic_fetch_sub_explicit(&s->acc->n_consumers, 1, memory_order_relaxed);
     if (js_timer_cancel(s->js->timers, &c->timer)) {
         consumer_unref(c);

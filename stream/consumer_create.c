@@ -100,19 +100,6 @@ is_apart(struct stream *s, const char *name, const struct consumer_config *cfg)
     return true;
 }
 
-static size_t
-count_limited(const struct stream *s)
-{
-    size_t n = 0;
-    const struct list_node *head = &s->consumer_order;
-    for (const struct list_node *it = head->next; it != head; it = it->next) {
-        const struct consumer *c =
-            LIST_ENTRY((struct list_node *)(uintptr_t)it, struct consumer, node);
-        n += !c->cfg->direct && !c->cfg->sourcing;
-    }
-    return n;
-}
-
 static enum js_error
 check_place(struct stream *s, const struct consumer_config *cfg, const struct js_limits *limits,
             struct js_fail *f)
@@ -120,7 +107,7 @@ check_place(struct stream *s, const struct consumer_config *cfg, const struct js
     if (cfg->direct || cfg->sourcing) {
         return JS_OK;
     }
-    size_t n = count_limited(s);
+    size_t n = s->n_limited;
     int64_t max = s->cfg->max_consumers;
     if (max <= 0 || (limits->max_consumers > 0 && limits->max_consumers < max)) {
         max = limits->max_consumers;
@@ -222,6 +209,8 @@ consumer_enter(struct consumer *c)
         return st;
     }
     list_push_back(&s->consumer_order, &c->node);
+    c->limited = !c->cfg->direct && !c->cfg->sourcing;
+    s->n_limited += c->limited;
     atomic_fetch_add_explicit(&s->acc->n_consumers, 1, memory_order_relaxed);
     return ST_OK;
 }
@@ -255,6 +244,10 @@ create(struct stream *s, struct consumer_config *cfg, const struct consumer_requ
     enum status st = consumer_new(s, cfg, name, &c);
     if (st != ST_OK) {
         return js_fail_status(f, st);
+    }
+    if (c->stored && js_check_writes(s->js, false, f) != JS_OK) {
+        consumer_free(c);
+        return f->e;
     }
     st = consumer_select_start(c);
     if (st == ST_OK) {
@@ -364,6 +357,9 @@ static enum js_error
 update(struct consumer *c, struct consumer_config *cfg, struct js_fail *f)
 {
     enum js_error e = consumer_config_check_update(c->cfg, cfg, f);
+    if (e == JS_OK && c->stored) {
+        e = js_check_writes(consumer_js(c), false, f);
+    }
     if (e == JS_OK && c->is_push && c->push.active &&
         strcmp(c->cfg->deliver_subject, cfg->deliver_subject) != 0) {
         e = js_fail_plain(f, JS_ERR_CONSUMER_NAME_EXIST);

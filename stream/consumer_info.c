@@ -175,6 +175,8 @@ consumer_reset(struct consumer *c, uint64_t seq, uint64_t *reset_to, struct js_f
         e = js_fail_text(f, JS_ERR_CONSUMER_INVALID_RESET, "consumer closed");
     } else if (why != NULL) {
         e = js_fail_text(f, JS_ERR_CONSUMER_INVALID_RESET, why);
+    } else if (c->stored && js_check_writes(consumer_js(c), false, f) != JS_OK) {
+        e = f->e;
     } else {
         *reset_to = seq != 0 ? seq : c->floor + 1;
         reset(c, *reset_to);

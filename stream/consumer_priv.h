@@ -50,17 +50,17 @@ struct pull {
 /* Guarded by the stream's lock, but for refs. */
 struct consumer {
     _Atomic uint32_t refs;
-    struct stream *stream; /* ref */
-    char *name;            /* owned */
-    int64_t created;       /* wall ns */
-    struct list_node node; /* of the stream's order */
-    bool deleted;          /* whoever comes late finds nothing */
-    bool is_push, stored;
-    bool open;                   /* delivers: its creation is committed */
-    struct consumer_config *cfg; /* owned */
-    char *record_config;         /* owned: the configuration as the record has it */
-    struct mfilter *filter;      /* owned; NULL: takes all */
-    struct mcursor *cursor;      /* owned */
+    struct stream *stream;         /* ref */
+    char *name;                    /* owned */
+    int64_t created;               /* wall ns */
+    struct list_node node;         /* of the stream's order */
+    bool deleted;                  /* whoever comes late finds nothing */
+    bool is_push, stored, limited; /* limited: counts against the limits of consumers */
+    bool open;                     /* delivers: its creation is committed */
+    struct consumer_config *cfg;   /* owned */
+    char *record_config;           /* owned: the configuration as the record has it */
+    struct mfilter *filter;        /* owned; NULL: takes all */
+    struct mcursor *cursor;        /* owned */
     uint32_t loop;
 
     uint64_t next;                      /* sequence of the stream to look at next */
@@ -164,9 +164,10 @@ uint64_t consumer_num_pending(struct consumer *c);
 void consumer_recount(struct consumer *c);
 
 /* ---- consumer_state.c ---- */
-void consumer_touch(struct consumer *c);     /* the record is out of date */
-void consumer_save(struct consumer *c);      /* pushes it if it is */
-void consumer_save_last(struct consumer *c); /* at an orderly stop: also of those in memory */
+void consumer_touch(struct consumer *c);       /* the record is out of date */
+void consumer_save(struct consumer *c);        /* pushes it if it is */
+void consumer_save_lazily(struct consumer *c); /* or later, where the store takes no writes */
+void consumer_save_last(struct consumer *c);   /* at an orderly stop: also of those in memory */
 enum status consumer_save_new(struct consumer *c) MUST_CHECK;
 void consumer_erase(struct consumer *c);
 

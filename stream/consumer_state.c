@@ -150,6 +150,18 @@ consumer_save(struct consumer *c)
 }
 
 void
+consumer_save_lazily(struct consumer *c)
+{
+    /* NB: what a failing store is given it keeps, record after record. */
+    if (c->stored && store_failing(consumer_js(c)->file, NULL) != ST_OK) {
+        c->save_at = consumer_now(c) + SAVE_EVERY;
+        consumer_arm(c, c->save_at);
+        return;
+    }
+    consumer_save(c);
+}
+
+void
 consumer_save_last(struct consumer *c)
 {
     consumer_save(c);

@@ -302,8 +302,9 @@ check_part(struct stream *s, const struct pub *p, const struct part *t, bool has
         return js_fail_plain(f, JS_ERR_STREAM_SEALED);
     }
     int64_t size = (int64_t)mlog_size(s->memory, p->subject_len, p->hdr_len, p->data_len);
-    if (js_account_is_over(s->acc, s->memory, size)) {
-        return js_fail_plain(f, JS_ERR_ACCOUNT_RESOURCES_EXCEEDED);
+    enum js_error e = js_account_check_room(s->acc, s->memory, size, f);
+    if (e != JS_OK) {
+        return e;
     }
     if (s->cfg->max_msg_size >= 0 && p->hdr_len + p->data_len > (uint64_t)s->cfg->max_msg_size) {
         return js_fail_plain(f, JS_ERR_STREAM_MESSAGE_EXCEEDS_MAXIMUM);

@@ -50,8 +50,9 @@ enum js_error
 ingest_check_room(struct stream *s, const struct pub *p, struct js_fail *f)
 {
     uint64_t size = mlog_size(s->memory, p->subject_len, p->hdr_len, p->data_len);
-    if (js_account_is_over(s->acc, s->memory, (int64_t)(size + p->ahead_bytes))) {
-        return js_fail_plain(f, JS_ERR_ACCOUNT_RESOURCES_EXCEEDED);
+    enum js_error e = js_account_check_room(s->acc, s->memory, (int64_t)(size + p->ahead_bytes), f);
+    if (e != JS_OK) {
+        return e;
     }
     return s->cfg->discard == DISCARD_NEW && p->seq == 0 ? check_discard_new(s, p, size, f) : JS_OK;
 }

@@ -539,6 +539,25 @@ js_when_committed(struct js *js, uint64_t ticket, bool memory,
     return ST_OK;
 }
 
+enum js_error
+js_check_writes(struct js *js, bool memory, struct js_fail *f)
+{
+    const char *why;
+    enum status st = store_failing(js_store(js, memory), &why);
+    if (st == ST_OK) {
+        return JS_OK;
+    }
+    return st == ST_FULL ? js_fail_plain(f, JS_ERR_STORAGE_RESOURCES_EXCEEDED)
+                         : js_fail_text(f, JS_ERR_STREAM_GENERAL_ERROR, why);
+}
+
+const char *
+js_trouble(struct js *js)
+{
+    const char *why;
+    return store_failing(js->file, &why) != ST_OK ? why : NULL;
+}
+
 void
 js_turn_end(struct js *js, bool may_write)
 {

@@ -77,6 +77,9 @@ uint64_t js_ticket(struct js *js);
 enum status js_when_committed(struct js *js, uint64_t ticket, bool memory,
                               void (*fn)(void *arg, enum status st), void *arg) MUST_CHECK;
 
+/* NULL, or why the store's last write failed (static). Any thread. */
+const char *js_trouble(struct js *js);
+
 const struct js_opts *js_opts(const struct js *js);
 
 /* All accounts that have it. Until NULL: prev NULL begins. Accounts never go. */

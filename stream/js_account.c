@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/base/log.h"
 #include "server/base/mem.h"
 #include "stream/js_priv.h"
 #include "stream/stream.h"
@@ -283,16 +284,28 @@ js_account_use(struct js_account *a, bool memory, int64_t bytes)
                               memory_order_relaxed);
 }
 
-bool
-js_account_is_over(struct js_account *a, bool memory, int64_t more)
+enum js_error
+js_account_check_room(struct js_account *a, bool memory, int64_t more, struct js_fail *f)
 {
+    static struct log_limit lim;
+    uint64_t held;
+    enum status st = store_failing(js_store(a->js, memory), NULL);
+    if (st != ST_OK) {
+        return js_fail_status(f, st);
+    }
     int64_t server = memory ? a->js->max_memory : a->js->max_file;
     int64_t used = memory ? a->js->memory_used : a->js->file_used;
-    if (server >= 0 && used + more > server) {
-        return true;
+    if (server >= 0 && used > server) {
+        if (log_limit_pass(&lim, &held)) {
+            log_error("JetStream %s resource limits exceeded for server",
+                      memory ? "memory" : "file");
+        }
+        return js_fail_plain(f, JS_ERR_INSUFFICIENT_RESOURCES);
     }
     struct js_limits limits;
     js_account_limits(a, &limits);
     int64_t max = memory ? limits.max_memory : limits.max_file;
-    return max >= 0 && (memory ? a->memory : a->file) + more > max;
+    return max >= 0 && (memory ? a->memory : a->file) + more > max
+               ? js_fail_plain(f, JS_ERR_ACCOUNT_RESOURCES_EXCEEDED)
+               : JS_OK;
 }

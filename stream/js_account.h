@@ -10,6 +10,7 @@
 
 #include "server/base/list.h"
 #include "stream/js.h"
+#include "stream/js_error.h"
 #include "stream/ntab.h"
 #include "stream/ptrie.h"
 
@@ -74,7 +75,9 @@ void js_account_limits(struct js_account *a, struct js_limits *out);
 
 /* Usage changes by `bytes` (may be negative). */
 void js_account_use(struct js_account *a, bool memory, int64_t bytes);
-/* True if `more` bytes would pass the account's or the server's limit. */
-bool js_account_is_over(struct js_account *a, bool memory, int64_t more);
+/* Is there room for `more` bytes? The server's limit counts as passed only once it is, the
+ * account's where it would be; nor is there room in a store that takes no writes. */
+enum js_error js_account_check_room(struct js_account *a, bool memory, int64_t more,
+                                    struct js_fail *f);
 
 #endif

@@ -11,6 +11,7 @@
 #include "stream/js.h"
 #include "stream/js_account.h"
 #include "stream/js_caps.h"
+#include "stream/js_error.h"
 #include "stream/js_host.h"
 #include "stream/js_timer.h"
 #include "stream/store.h"
@@ -50,6 +51,10 @@ js_now(const struct js *js)
 
 /* Wall time; tests that move the clock move it too. */
 int64_t js_wall(const struct js *js);
+
+/* JS_OK, or that the store takes no writes now: what would need one is refused, and nothing has
+ * changed. f is not NULL. */
+enum js_error js_check_writes(struct js *js, bool memory, struct js_fail *f);
 
 /* Sends one message (takes o; NULL is allowed), from where no stream's lock is held. */
 void js_send(struct js *js, struct js_out *o);

@@ -426,6 +426,17 @@ store_failures(const struct store *s)
     return atomic_load(&s->failures);
 }
 
+enum status
+store_failing(const struct store *s, const char **why)
+{
+    int rc = s->failing;
+    if (why != NULL) {
+        *why = sqlite3_errstr(rc);
+    }
+    enum status st = store_status(rc);
+    return rc == SQLITE_OK || st != ST_OK ? st : ST_IO;
+}
+
 void
 store_stats(struct store *s, struct store_stats *out)
 {

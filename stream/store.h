@@ -106,6 +106,9 @@ uint64_t store_new_id(struct store *s);
 /* How many transactions have failed so far; STORE_SYNC with this number in `row` reports ST_IO
  * where one failed since. */
 uint64_t store_failures(const struct store *s);
+/* ST_OK, or why the last transaction failed (*why, may be NULL: its text, static). Ends by itself
+ * within 100 ms of the disk taking writes again. Any thread. */
+enum status store_failing(const struct store *s, const char **why) MUST_CHECK;
 
 struct store_stats {
     uint64_t commits, ops, failures, bytes; /* bytes: of the file */

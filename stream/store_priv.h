@@ -29,6 +29,7 @@ enum store_stmt {
     STMT_DEL_SLICE,
     STMT_DEL_CHUNKS,
     STMT_FIRST_ROW,
+    STMT_PROBE,
     STMT_COUNT_
 };
 
@@ -93,6 +94,7 @@ struct store {
     int64_t over_from;         /* a shorter log does not start over */
     int64_t page_size;
 
+    _Atomic int failing; /* what the last transaction failed with, of SQLite; 0: it did not */
     _Atomic uint64_t failures, commits, ops;
     _Atomic int64_t worst_commit;
 };

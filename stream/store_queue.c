@@ -5,7 +5,8 @@
  * goes along with the next transaction. Garbage is deleted in small transactions of the thread,
  * with pauses while there is other work. Whoever writes has the writer's role (`writing`) up to the
  * last `done`, so that transactions and callbacks come one after the other.
- * Failure: after an error what is kept is tried again with the next, RETRY_NS later at the most. */
+ * Failure: after an error what is kept is tried again with the next, RETRY_NS later at the most; a
+ * page is written then even where nothing is kept, so that `failing` ends by itself. */
 #include <string.h>
 #include <time.h>
 
@@ -228,7 +229,7 @@ next_look(const struct store *s)
     if (s->garbage && (at == 0 || s->garbage_at < at)) {
         at = s->garbage_at > 0 ? s->garbage_at : 1;
     }
-    if (!list_is_empty(&s->kept) && (at == 0 || s->retry_at < at)) {
+    if ((!list_is_empty(&s->kept) || s->failing != 0) && (at == 0 || s->retry_at < at)) {
         at = s->retry_at;
     }
     return at;

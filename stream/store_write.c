@@ -40,6 +40,7 @@ static const char *const texts[STMT_COUNT_] = {
     [STMT_DEL_SLICE] = "DELETE FROM message WHERE id BETWEEN ? AND ?",
     [STMT_DEL_CHUNKS] = "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
     [STMT_FIRST_ROW] = "SELECT min(id) FROM message WHERE id BETWEEN ? AND ?",
+    [STMT_PROBE] = "PRAGMA user_version=1",
 };
 
 int
@@ -295,7 +296,8 @@ begin(struct store *s, bool in_turn)
 static int
 work(struct store *s, const struct list_node *ops, uint64_t *n, uint64_t *freed)
 {
-    int rc = SQLITE_OK;
+    /* Writes a page though nothing changes: does the disk take it again? */
+    int rc = s->failing != SQLITE_OK ? run(s, STMT_PROBE) : SQLITE_OK;
     for (const struct list_node *it = ops->next; it != ops && rc == SQLITE_OK; it = it->next) {
         rc = do_op(s, LIST_ENTRY(it, const struct store_op, node));
         (*n)++;
@@ -306,13 +308,24 @@ work(struct store *s, const struct list_node *ops, uint64_t *n, uint64_t *freed)
     return rc == SQLITE_OK ? run(s, STMT_COMMIT) : rc;
 }
 
+static void
+succeeded(struct store *s)
+{
+    static struct log_limit lim;
+    uint64_t held;
+    if (atomic_exchange(&s->failing, SQLITE_OK) != SQLITE_OK && log_limit_pass(&lim, &held)) {
+        log_info("JetStream store %s: it takes writes again",
+                 s->path != NULL ? s->path : "in memory");
+    }
+}
+
 static enum status
 failed(struct store *s, int rc)
 {
     static struct log_limit lim;
     uint64_t held;
     atomic_fetch_add(&s->failures, 1);
-    if (log_limit_pass(&lim, &held)) {
+    if (atomic_exchange(&s->failing, rc) != rc && log_limit_pass(&lim, &held)) {
         log_error("JetStream store %s: %s", s->path != NULL ? s->path : "in memory",
                   sqlite3_errstr(rc));
     }
@@ -343,6 +356,9 @@ store_transact(struct store *s, const struct list_node *ops, bool in_turn)
     }
     if (rc != SQLITE_OK) {
         return busy ? ST_EXISTS : failed(s, rc);
+    }
+    if (s->failing != SQLITE_OK) {
+        succeeded(s);
     }
     if (freed != 0) {
         store_release_id(s, freed);

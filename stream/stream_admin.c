@@ -119,6 +119,10 @@ create_locked(struct js_account *a, struct stream_config *cfg, const struct stre
         stream_config_free(cfg);
         return e;
     }
+    if (js_check_writes(a->js, stream_config_is_memory(cfg), f) != JS_OK) {
+        stream_config_free(cfg);
+        return f->e;
+    }
     *created = true;
     return make(a, cfg, rq->cid, out, f);
 }
@@ -233,6 +237,9 @@ update_locked(struct stream *s, struct stream_config *cfg, const struct stream_r
     }
     if (e == JS_OK) {
         e = stream_check_change(s, cfg, &limits, f);
+    }
+    if (e == JS_OK) {
+        e = js_check_writes(s->js, s->memory, f);
     }
     if (e != JS_OK) {
         stream_config_free(cfg);

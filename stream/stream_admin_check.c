@@ -183,11 +183,13 @@ check_bytes(struct js_account *a, bool memory, int64_t more, const struct js_lim
     int64_t of_account = memory ? l->max_memory : l->max_file;
     int64_t of_server = memory ? a->js->max_memory : a->js->max_file;
     int64_t here = memory ? a->reserved_memory : a->reserved_file;
-    struct js_usage all;
-    js_usage(a->js, &all);
-    int64_t everywhere = (int64_t)(memory ? all.reserved_memory : all.reserved_file);
+    int64_t everywhere = 0;
     if (more <= 0) {
         return JS_OK;
+    }
+    for (struct js_account *o = js_account_next(a->js, NULL); o != NULL;
+         o = js_account_next(a->js, o)) {
+        everywhere += memory ? o->reserved_memory : o->reserved_file;
     }
     if ((of_account >= 0 && (here > of_account || more > of_account - here)) ||
         (of_server >= 0 && (everywhere > of_server || more > of_server - everywhere))) {

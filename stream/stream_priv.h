@@ -52,6 +52,7 @@ struct stream {
     size_t n_services;
     struct js_timer tick;  /* max_age, TTLs, saves: at the earliest that is due */
     struct ntab consumers; /* by name; ref each */
+    size_t n_limited;      /* of the consumers, those that count against limits */
     struct list_node consumer_order;
     /* Features; NULL where the stream does not have them. Owned. */
     struct transform *intake;    /* of subjects that come in */

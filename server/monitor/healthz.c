@@ -91,6 +91,17 @@ check_jetstream(struct js *js, struct health *h)
     }
 }
 
+/* One store has the streams of all: what fails for one fails for each. */
+static void
+check_store(struct js *js, struct health *h)
+{
+    const char *why = js != NULL && !h->server_only ? js_trouble(js) : NULL;
+    if (why != NULL) {
+        fail(h, 503, "unavailable", "JETSTREAM");
+        snprintf(h->text, TEXT_LEN, "JetStream store write error: %s", why);
+    }
+}
+
 static void
 put_details(struct jput *p, json_t *root, const struct health *h)
 {
@@ -122,6 +133,9 @@ healthz_build(struct server *s, struct vopts *o, json_t **out)
     check_server(s, &h);
     if (h.text[0] == '\0') {
         check_jetstream(server_js(s), &h);
+    }
+    if (h.text[0] == '\0') {
+        check_store(server_js(s), &h);
     }
     struct jput p = {0};
     json_t *root = jput_new(&p);
