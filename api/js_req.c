@@ -293,7 +293,8 @@ js_req_answer(struct js_req *q, json_t *o)
     count(q, false);
 }
 
-#define NOT_WRITTEN "the change is made, but not on disk yet: the store keeps it and tries again"
+#define NOT_WRITTEN                                                                                \
+    "not on disk yet: the store takes no writes now, keeps what was changed and tries again"
 
 /* An answer that waits for the disk. Owned by the worker until js_when_committed, then by the
  * store's thread. */

@@ -415,6 +415,7 @@ server_run(struct config *cfg)
     s->config = cfg;
     pthread_mutex_init(&s->lock, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer */
     for (st = ST_OK; done < N_STEPS && st == ST_OK; done++) {
         st = steps[done].begin(s);
     }

@@ -29,12 +29,15 @@ struct out {
 
 static struct kit {
     char dir[64];
+    const char *vfs; /* borrowed: static */
     struct js *js;
     struct clock_fake now;
     pthread_mutex_t lock; /* guards what is below */
     pthread_cond_t cond;
     struct list_node services, sent;
     bool settled;
+    uint64_t ticket; /* of the last time that all was settled */
+    enum status settled_with;
     char deaf[128];
 } kit = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
@@ -174,17 +177,26 @@ start(void)
     struct js_opts opts = {.store_dir = kit.dir,
                            .sync_interval = 120 * CLOCK_S,
                            .caps = {.max_memory = -1, .max_file = -1},
+                           .vfs = kit.vfs,
                            .no_threads = true};
     struct js_limits limits = {-1, -1, -1, -1, -1, 0, 0, false};
     char *err = NULL;
     assert_int_equal(js_new(&kit.js, &host, &opts, &clock, &err), ST_OK);
     assert_int_equal(js_account_enable(kit.js, ACCOUNT, "A", &limits), ST_OK);
     assert_int_equal(js_start(kit.js, &err), ST_OK);
+    kit.ticket = js_ticket(kit.js);
 }
 
 void
 jskit_open(void)
 {
+    jskit_open_on(NULL);
+}
+
+void
+jskit_open_on(const char *vfs)
+{
+    kit.vfs = vfs;
     list_init(&kit.services);
     list_init(&kit.sent);
     kit.deaf[0] = '\0';
@@ -269,23 +281,58 @@ parse(const char *text)
     return o;
 }
 
-struct stream *
-kit_stream(const char *config)
+static struct stream_config *
+stream_config(const char *config)
 {
     json_t *o = parse(config);
     struct stream_config *cfg;
     struct js_fail fail = {0};
-    struct stream *s = NULL;
-    bool created;
     assert_int_equal(stream_config_from_json(o, true, &cfg, &fail), JS_OK);
     json_decref(o);
+    return cfg;
+}
+
+static enum js_error
+make_stream(const char *config, struct stream **s, struct js_fail *fail)
+{
+    bool created;
     struct stream_request rq = {0};
-    enum js_error e = stream_create(js_account_of(kit.js, ACCOUNT), cfg, &rq, &s, &created, &fail);
-    if (e != JS_OK) {
+    return stream_create(js_account_of(kit.js, ACCOUNT), stream_config(config), &rq, s, &created,
+                         fail);
+}
+
+struct stream *
+kit_stream(const char *config)
+{
+    struct stream *s = NULL;
+    struct js_fail fail = {0};
+    if (make_stream(config, &s, &fail) != JS_OK) {
         fail_msg("stream: %s", fail.text);
     }
     kit_settle();
     return s;
+}
+
+int
+kit_refused_stream(const char *config)
+{
+    struct stream *s = NULL;
+    struct js_fail fail = {0};
+    enum js_error e = make_stream(config, &s, &fail);
+    stream_unref(s);
+    return e != JS_OK ? fail.err_code : 0;
+}
+
+int
+kit_refused_update(const char *config)
+{
+    struct stream *s = NULL;
+    struct js_fail fail = {0};
+    struct stream_request rq = {0};
+    enum js_error e =
+        stream_update(js_account_of(kit.js, ACCOUNT), stream_config(config), &rq, &s, &fail);
+    stream_unref(s);
+    return e != JS_OK ? fail.err_code : 0;
 }
 
 static enum js_error
@@ -377,32 +424,36 @@ static void
 settled(void *arg, enum status st)
 {
     (void)arg;
-    (void)st;
     (void)pthread_mutex_lock(&kit.lock);
     kit.settled = true;
+    kit.settled_with = st;
     (void)pthread_cond_signal(&kit.cond);
     (void)pthread_mutex_unlock(&kit.lock);
 }
 
-static void
+static bool
 wait_for_commits(void)
 {
     kit.settled = false;
-    assert_int_equal(js_when_committed(kit.js, js_ticket(kit.js), false, settled, NULL), ST_OK);
+    assert_int_equal(js_when_committed(kit.js, kit.ticket, false, settled, NULL), ST_OK);
     (void)pthread_mutex_lock(&kit.lock);
     while (!kit.settled) {
         (void)pthread_cond_wait(&kit.cond, &kit.lock);
     }
+    kit.ticket = js_ticket(kit.js);
+    bool whole = kit.settled_with == ST_OK;
     (void)pthread_mutex_unlock(&kit.lock);
+    return whole;
 }
 
-void
+bool
 kit_settle(void)
 {
-    wait_for_commits();
+    bool whole = wait_for_commits();
     while (js_timers_run(kit.js->timers) > 0) {
-        wait_for_commits();
+        whole &= wait_for_commits();
     }
+    return whole;
 }
 
 void

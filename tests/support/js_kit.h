@@ -20,6 +20,8 @@ struct kit_msg {
 
 /* In a fresh folder, or in the one of before (a restart). */
 void jskit_open(void);
+/* The same, on that VFS of SQLite. */
+void jskit_open_on(const char *vfs);
 void jskit_close(void);
 void kit_restart(void);
 /* The same; in between that is done to the database. */
@@ -33,6 +35,8 @@ int kit_tear_down(void **state);
 struct stream *kit_stream(const char *config);
 struct consumer *kit_consumer(struct stream *s, const char *config);
 /* The err_code of the refusal; 0: it was made. */
+int kit_refused_stream(const char *config);
+int kit_refused_update(const char *config);
 int kit_refused_consumer(struct stream *s, const char *config, enum consumer_action action);
 
 /* A client's publish to a subject that the engine serves; false: nobody serves it. */
@@ -41,8 +45,8 @@ bool kit_send(const char *subject, const char *reply, const char *data);
 bool kit_send_with(const char *subject, const char *reply, const char *hdr, const char *data);
 /* Into a stream; waits for the commit, then runs the timers. */
 void kit_publish(const char *subject, const char *data);
-/* Waits for all commits, then runs what is due. */
-void kit_settle(void);
+/* Waits for all commits, then runs what is due. False: the store did not take some of it. */
+bool kit_settle(void);
 void jskit_advance(int64_t ns);
 /* Who listens: all at first. A subject that nobody listens to, or NULL: again all do. */
 void kit_deafen(const char *subject);

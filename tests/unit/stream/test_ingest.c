@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "server/base/clock.h"
+#include "stream/js_priv.h"
+#include "stream/store_priv.h"
 #include "tests/support/js_kit.h"
 
 static struct stream *s;
@@ -367,6 +369,40 @@ test_information_holds_together_when_what_is_not_committed_is_purged(void **stat
     stream_unref(s);
 }
 
+struct shown {
+    uint64_t first, last, n;
+};
+
+static struct shown
+shown(void)
+{
+    return (struct shown){state_of("first_seq"), state_of("last_seq"), state_of("messages")};
+}
+
+/* What is purged before its commit is told of: else it would begin behind its end. */
+static void
+test_first_seq_is_never_past_what_is_told_as_last(void **state)
+{
+    (void)state;
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
+    publish("s.1", NULL, "x");
+    store_hold(kit_js()->file);
+    bool sent = kit_send("s.1", NULL, "x") && kit_send("s.1", NULL, "x");
+    struct shown before = shown();
+    struct js_fail f = {0};
+    struct stream_purge all = {0};
+    uint64_t purged = 0;
+    enum js_error e = stream_purge(s, &all, &purged, &f);
+    struct shown after = shown();
+    store_unhold(kit_js()->file);
+    kit_settle();
+    assert_true(sent && e == JS_OK);
+    assert_true(before.first == 1 && before.last == 1 && before.n == 1);
+    assert_true(after.first == 4 && after.last == 3 && after.n == 0);
+    assert_int_equal(state_of("first_seq"), 4);
+    stream_unref(s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, kit_set_up, kit_tear_down)
 
 int
@@ -381,6 +417,7 @@ main(void)
         TEST(test_ingest_discards_new_where_it_is_told_to),
         TEST(test_ingest_keeps_the_limits_of_a_stream_that_a_killed_server_left_above_them),
         TEST(test_information_holds_together_when_what_is_not_committed_is_purged),
+        TEST(test_first_seq_is_never_past_what_is_told_as_last),
         TEST(test_ingest_rolls_up),
         TEST(test_ingest_lets_time_take_messages),
         TEST(test_ingest_leaves_a_marker_for_the_last_of_a_subject),
