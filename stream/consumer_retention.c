@@ -48,7 +48,7 @@ retention_done(struct consumer *c, uint64_t seq)
         !mlog_peek(s->log, seq, &subject, &size, &flags) || is_needed(s, seq, subject)) {
         return;
     }
-    (void)!mlog_remove(s->log, seq);
+    (void)!mlog_remove(s->log, seq, false);
 }
 
 void
@@ -66,7 +66,7 @@ retention_sweep(struct stream *s, uint64_t from)
         uint32_t size;
         unsigned flags;
         if (mlog_peek(s->log, seq, &subject, &size, &flags) && !is_needed(s, seq, subject)) {
-            (void)!mlog_remove(s->log, seq);
+            (void)!mlog_remove(s->log, seq, false);
         }
     }
 }

@@ -291,7 +291,7 @@ mlog_commit(struct mlog *l, struct store_op *first, struct list_node *more, enum
 /* ---- removing ---- */
 
 enum status
-mlog_remove(struct mlog *l, uint64_t seq)
+mlog_remove(struct mlog *l, uint64_t seq, bool erase)
 {
     uint64_t off = seq - l->base;
     const struct mentry *e = mindex_at(l, off);
@@ -299,7 +299,8 @@ mlog_remove(struct mlog *l, uint64_t seq)
     if (e == NULL || off < l->first || off >= l->next) {
         return ST_NOTFOUND;
     }
-    struct store_op *op = mlog_op(l, STORE_REMOVE, STORE_ROW(l->opts.stream, off), 0);
+    enum store_kind kind = erase ? STORE_ERASE : STORE_REMOVE;
+    struct store_op *op = mlog_op(l, kind, STORE_ROW(l->opts.stream, off), 0);
     if (op == NULL || mindex_outdate(l, off) != ST_OK) {
         mem_free(op);
         return ST_NOMEM;

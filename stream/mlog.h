@@ -73,8 +73,8 @@ void mlog_commit(struct mlog *l, struct store_op *first, struct list_node *more,
 /* The next append gets seq at least `next` (mirrors, discarded messages); the gap counts as
  * deleted. */
 enum status mlog_skip_to(struct mlog *l, uint64_t next) MUST_CHECK;
-/* ST_NOTFOUND: there is none. erase makes no difference here. */
-enum status mlog_remove(struct mlog *l, uint64_t seq) MUST_CHECK;
+/* ST_NOTFOUND: there is none. erase: its bytes are overwritten where they are stored. */
+enum status mlog_remove(struct mlog *l, uint64_t seq, bool erase) MUST_CHECK;
 /* Drops all below seq (which may be past the end: then the log is empty and first_seq is seq).
  * *n: how many. */
 enum status mlog_purge_to(struct mlog *l, uint64_t seq, uint64_t *n) MUST_CHECK;

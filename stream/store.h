@@ -47,6 +47,7 @@ enum store_kind {
     STORE_APPEND,       /* msg with its seq, in `row`; subject_id */
     STORE_PUT_SUBJECT,  /* stream, subject_id, name: the text of that number */
     STORE_REMOVE,       /* the message in `row` */
+    STORE_ERASE,        /* the same, and its bytes are overwritten */
     STORE_REMOVE_RANGE, /* rows row … row_end, in slices: the record tells that they are gone */
     STORE_DROP_CHUNK,   /* the saved index chunk `row` is out of date */
     STORE_PUT_CHUNK,    /* data: an index chunk, under the number `row` */

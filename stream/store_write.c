@@ -167,6 +167,17 @@ op_put_stream(struct store *s, const struct store_op *op)
 }
 
 static int
+op_erase(struct store *s, const struct store_op *op)
+{
+    int rc = sqlite3_exec(s->db, "PRAGMA secure_delete=ON", NULL, NULL, NULL);
+    if (rc == SQLITE_OK) {
+        rc = run_u64(s, STORE_REMOVE, op->row);
+    }
+    int end = sqlite3_exec(s->db, "PRAGMA secure_delete=OFF", NULL, NULL, NULL);
+    return rc != SQLITE_OK ? rc : end;
+}
+
+static int
 op_del_stream(struct store *s, const struct store_op *op)
 {
     static const int all[] = {STORE_DEL_STREAM, STMT_DEL_LOG, STMT_DEL_CONSUMERS,
@@ -192,6 +203,8 @@ do_op(struct store *s, const struct store_op *op)
     case STORE_REMOVE:
     case STORE_DROP_CHUNK:
         return run_u64(s, (int)op->kind, op->row);
+    case STORE_ERASE:
+        return op_erase(s, op);
     case STORE_REMOVE_RANGE:
         return garbage_add(s, op->row, op->row_end, false);
     case STORE_PUT_CHUNK:

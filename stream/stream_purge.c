@@ -10,7 +10,7 @@
 enum status
 stream_remove(struct stream *s, uint64_t seq)
 {
-    return mlog_remove(s->log, seq);
+    return mlog_remove(s->log, seq, false);
 }
 
 enum status
@@ -96,7 +96,6 @@ stream_purge(struct stream *s, const struct stream_purge *p, uint64_t *purged, s
 enum js_error
 stream_msg_delete(struct stream *s, uint64_t seq, bool no_erase, struct js_fail *f)
 {
-    (void)no_erase;
     enum js_error e = JS_OK;
     stream_lock(s);
     if (s->deleted) {
@@ -106,7 +105,7 @@ stream_msg_delete(struct stream *s, uint64_t seq, bool no_erase, struct js_fail 
     } else if (s->cfg->deny_delete) {
         e = js_fail_text(f, JS_ERR_STREAM_MSG_DELETE_FAILED, "message delete not permitted");
     } else {
-        enum status st = stream_remove(s, seq);
+        enum status st = mlog_remove(s->log, seq, !no_erase);
         if (st == ST_NOTFOUND) {
             e = js_fail_num(f, JS_ERR_SEQUENCE_NOT_FOUND, seq);
         } else if (st != ST_OK) {
