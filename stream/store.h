@@ -6,10 +6,10 @@
  * store's thread, or an I/O thread in its place (store_turn_end). It drains all that waits, does it
  * in one transaction, commits (to the disk where the store is durable; else to the operating
  * system, so that a killed process loses nothing), then calls `done` for each with no lock held.
- * Operations of one push are never
- * split over two transactions. Where a transaction fails (disk full, I/O error) its messages are
- * reported as failed, and its other operations are kept and tried again with the next, so that
- * memory and disk agree in the end. Reads are synchronous and see what is committed; any thread.
+ * Operations of one push are never split over two transactions. Where a transaction fails (disk
+ * full, I/O error) its messages are reported as failed; its other operations are kept and tried
+ * again with the next, so that memory and disk agree in the end. Reads are synchronous and see what
+ * is committed; any thread.
  *
  * A message lives in row STORE_ROW(stream, seq - base): base is the stream's, as its record says.
  * Ranges of rows are deleted in slices of 1 ms, with pauses between them while others write. */
@@ -104,8 +104,7 @@ void store_turn_end(struct store *s, bool may_write);
 /* A number for a new stream, which no other has; 0: there are 2^21 already. */
 uint64_t store_new_id(struct store *s);
 
-/* How many transactions have failed so far; STORE_SYNC with this number in `row` reports ST_IO
- * where one failed since. */
+/* Transactions that failed so far; STORE_SYNC with it in `row` reports ST_IO if one did since. */
 uint64_t store_failures(const struct store *s);
 /* ST_OK, or why the last transaction failed (*why, may be NULL: its text, static). Ends by itself
  * within 100 ms of the disk taking writes again. Any thread. */
