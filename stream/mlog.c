@@ -334,8 +334,9 @@ purge_all(struct mlog *l)
     }
     for (size_t i = 0; i < l->n_chunks; i++) {
         struct mchunk *c = l->chunks[i];
+        bool goes = ((l->dir_first + i + 1) << CHUNK_BITS) <= l->next; /* by mindex_cut */
         if (c != NULL) {
-            memset(c->entries, 0, c->cap * sizeof(*c->entries));
+            memset(c->entries, 0, goes ? 0 : c->cap * sizeof(*c->entries));
             c->live = 0;
         }
     }

@@ -202,6 +202,28 @@ mindex_prev(const struct mlog *l, uint64_t from, uint64_t begin)
     return UINT64_MAX;
 }
 
+uint64_t
+mindex_count(const struct mlog *l, uint64_t from, uint64_t end)
+{
+    uint64_t n = 0;
+    uint64_t at = from;
+    while (at < end) {
+        const struct mchunk *c = mindex_chunk(l, at >> CHUNK_BITS);
+        uint64_t next = ((at >> CHUNK_BITS) + 1) << CHUNK_BITS;
+        if (c != NULL && next <= end && (at & (CHUNK_SIZE - 1)) == 0) {
+            n += c->live;
+        } else if (c != NULL && c->live > 0) {
+            uint64_t stop = next < end ? next : end;
+            while ((at = mindex_next(l, at, stop)) < stop) {
+                n++;
+                at++;
+            }
+        }
+        at = next;
+    }
+    return n;
+}
+
 void
 mindex_fini(struct mlog *l)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "stream/mlog.h"
+#include "stream/mlog_order.h"
 #include "stream/mlog_subject.h"
 #include "stream/ntab.h"
 #include "stream/store_read.h"
@@ -59,6 +60,7 @@ struct mlog {
     uint32_t *free_ids;         /* owned */
     uint32_t n_free, cap_free, last_gen;
     struct ntab by_name;
+    struct morder order;
 
     struct msg **recent; /* owned ring, ref each, by sequence; those not committed are all here */
     size_t recent_at, recent_n, recent_cap;
@@ -82,6 +84,8 @@ void mindex_cut(struct mlog *l, uint64_t below);
 uint64_t mindex_next(const struct mlog *l, uint64_t from, uint64_t end);
 uint64_t mindex_prev(const struct mlog *l, uint64_t from, uint64_t begin);
 struct mchunk *mindex_chunk(const struct mlog *l, uint64_t number);
+/* How many there are in [from, end). */
+uint64_t mindex_count(const struct mlog *l, uint64_t from, uint64_t end);
 void mindex_fini(struct mlog *l);
 
 /* ---- subjects (mlog_subject.c) ---- */
@@ -98,7 +102,12 @@ void msubject_add(struct mlog *l, struct msubject *s, uint64_t off);
 void msubject_remove(struct mlog *l, struct msubject *s, uint64_t off);
 /* Settle what is stale. */
 void msubject_settle(struct mlog *l, struct msubject *s);
+/* Calls fn for the subjects that have messages and that the filter takes, as morder_each does. */
+bool msubject_each(struct mlog *l, const struct mfilter *f, size_t most,
+                   bool (*fn)(void *arg, struct msubject *s), void *arg);
 bool mfilter_takes_id(struct mfilter *f, const struct mlog *l, uint32_t id);
+/* NULL, or it takes each subject. */
+bool mfilter_is_all(const struct mfilter *f);
 /* The one literal subject of a filter, or NULL. */
 const char *mfilter_literal(const struct mfilter *f, size_t *len);
 void msubjects_fini(struct mlog *l);

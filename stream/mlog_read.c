@@ -5,7 +5,7 @@
 #include "server/base/mem.h"
 #include "stream/mlog_priv.h"
 
-enum { AHEAD_MAX = 256 };
+enum { AHEAD_MAX = 256, NEAR = 1024, LOOK_PART = 4, FEW = 64, FETCH = 16 };
 #define AHEAD_BYTES ((size_t)512 << 10)
 
 /* What was read ahead, by sequence. Owned by its reader, used under the stream's lock. */
@@ -244,39 +244,76 @@ mlog_peek(struct mlog *l, uint64_t seq, const char **subject, uint32_t *size, un
 
 /* ---- finding ---- */
 
-/* Where a filter of one literal subject lets the search begin and end. False: nowhere. */
+/* Where the messages of a few subjects lie. */
+struct bounds {
+    uint64_t lo, hi; /* between which is asked */
+    uint64_t first, last;
+    unsigned n;
+};
+
 static bool
-narrow(struct mlog *l, const struct mfilter *f, uint64_t *lo, uint64_t *hi)
+widen(void *arg, struct msubject *s)
+{
+    struct bounds *b = arg;
+    if (s->last >= b->lo && s->first <= b->hi) {
+        b->first = b->first < s->first ? b->first : s->first;
+        b->last = b->last > s->last ? b->last : s->last;
+        b->n++;
+    }
+    return b->n <= FEW;
+}
+
+/* Where the filter lets the search begin and end, if it takes few subjects and `most` looks show
+ * that. False: nowhere. */
+static bool
+narrow(struct mlog *l, const struct mfilter *f, size_t most, uint64_t *lo, uint64_t *hi)
 {
     size_t len;
+    struct bounds b = {.lo = *lo, .hi = *hi, .first = UINT64_MAX};
     const char *one = mfilter_literal(f, &len);
-    if (one == NULL) {
+    if (one != NULL) {
+        struct msubject *s = ntab_get(&l->by_name, one, len);
+        if (s == NULL || s->msgs == 0) {
+            return false;
+        }
+        msubject_settle(l, s);
+        (void)widen(&b, s);
+    } else if (mfilter_is_all(f) || most == 0 || !msubject_each(l, f, most, widen, &b)) {
         return true;
     }
-    struct msubject *s = ntab_get(&l->by_name, one, len);
-    if (s == NULL || s->msgs == 0) {
-        return false;
-    }
-    msubject_settle(l, s);
-    *lo = *lo > s->first ? *lo : s->first;
-    *hi = *hi < s->last ? *hi : s->last;
+    *lo = *lo > b.first ? *lo : b.first;
+    *hi = *hi < b.last ? *hi : b.last;
     return *lo <= *hi;
 }
 
+static bool
+is_taken(struct mlog *l, struct mfilter *f, uint64_t off)
+{
+    return mfilter_takes_id(f, l, mindex_at(l, off)->subject);
+}
+
+/* A look at more and more messages, and between at the subjects, a part of as many: so that it is
+ * no more than twice what either alone would be. */
 uint64_t
 mlog_next(struct mlog *l, struct mfilter *f, uint64_t from)
 {
     uint64_t lo = from > l->first + l->base ? from - l->base : l->first;
     uint64_t hi = l->next - 1;
-    if (l->msgs == 0 || from > mlog_last_seq(l) || !narrow(l, f, &lo, &hi)) {
+    if (l->msgs == 0 || from > mlog_last_seq(l) || !narrow(l, f, 0, &lo, &hi)) {
         return 0;
     }
-    for (uint64_t at = mindex_next(l, lo, hi + 1); at <= hi; at = mindex_next(l, at + 1, hi + 1)) {
-        if (mfilter_takes_id(f, l, mindex_at(l, at)->subject)) {
-            return at + l->base;
+    for (uint64_t n = NEAR;; n *= LOOK_PART) {
+        uint64_t end = hi - lo < n ? hi + 1 : lo + n;
+        for (uint64_t at = mindex_next(l, lo, end); at < end; at = mindex_next(l, at + 1, end)) {
+            if (is_taken(l, f, at)) {
+                return at + l->base;
+            }
+        }
+        lo = end;
+        if (lo > hi || !narrow(l, f, (size_t)(n / LOOK_PART), &lo, &hi)) {
+            return 0;
         }
     }
-    return 0;
 }
 
 uint64_t
@@ -284,23 +321,79 @@ mlog_prev(struct mlog *l, struct mfilter *f, uint64_t from)
 {
     uint64_t lo = l->first;
     uint64_t hi = from < mlog_last_seq(l) ? from - l->base : l->next - 1;
-    if (l->msgs == 0 || from < mlog_first_seq(l) || !narrow(l, f, &lo, &hi)) {
+    if (l->msgs == 0 || from < mlog_first_seq(l) || !narrow(l, f, 0, &lo, &hi)) {
         return 0;
     }
-    for (uint64_t at = mindex_prev(l, hi, lo); at != UINT64_MAX && at >= lo;
-         at = mindex_prev(l, at - 1, lo)) {
-        if (mfilter_takes_id(f, l, mindex_at(l, at)->subject)) {
-            return at + l->base;
+    for (uint64_t n = NEAR;; n *= LOOK_PART) {
+        uint64_t begin = hi - lo < n ? lo : hi - n + 1;
+        for (uint64_t at = mindex_prev(l, hi, begin); at != UINT64_MAX && at >= begin;
+             at = mindex_prev(l, at - 1, begin)) {
+            if (is_taken(l, f, at)) {
+                return at + l->base;
+            }
+        }
+        if (begin == lo) {
+            return 0;
+        }
+        hi = begin - 1;
+        if (!narrow(l, f, (size_t)(n / LOOK_PART), &lo, &hi)) {
+            return 0;
         }
     }
-    return 0;
 }
 
+struct sum {
+    uint64_t lo, hi, n;
+};
+
+/* False: some of its messages lie between, and some do not. */
 static bool
-add_msgs(void *arg, const struct mlog_subject *s)
+add_msgs(void *arg, struct msubject *s)
 {
-    *(uint64_t *)arg += s->msgs;
+    struct sum *sum = arg;
+    if (s->last < sum->lo || s->first > sum->hi) {
+        return true;
+    }
+    sum->n += s->msgs;
+    return s->first >= sum->lo && s->last <= sum->hi;
+}
+
+/* By what is known of the subjects, where that says it all and is less than to look at the
+ * messages. */
+static bool
+sum_up(struct mlog *l, const struct mfilter *f, uint64_t lo, uint64_t hi, uint64_t *n)
+{
+    bool whole = lo <= l->first && hi == l->next - 1;
+    struct sum sum = {.lo = whole ? 0 : lo, .hi = whole ? UINT64_MAX : hi};
+    if (!whole && hi - lo < NEAR) {
+        return false;
+    }
+    if (!msubject_each(l, f, whole ? SIZE_MAX : (size_t)(hi - lo) / LOOK_PART, add_msgs, &sum)) {
+        return false;
+    }
+    *n = sum.n;
     return true;
+}
+
+/* From lo to hi or to the end of its chunk. */
+static uint64_t
+count_in_chunk(const struct mlog *l, struct mfilter *f, uint64_t lo, uint64_t hi)
+{
+    const struct mchunk *c = mindex_chunk(l, lo >> CHUNK_BITS);
+    uint64_t i = lo & (CHUNK_SIZE - 1);
+    uint64_t end = hi - lo < CHUNK_SIZE - i ? i + (hi - lo) + 1 : CHUNK_SIZE;
+    uint64_t n = 0;
+    if (c == NULL || c->live == 0) {
+        return 0;
+    }
+    for (end = end < c->cap ? end : c->cap; i < end; i++) {
+        uint32_t id = c->entries[i].subject;
+        if (i + FETCH < end && c->entries[i + FETCH].subject != 0) {
+            __builtin_prefetch(l->subjects[c->entries[i + FETCH].subject]);
+        }
+        n += id != 0 && mfilter_takes_id(f, l, id) ? 1 : 0;
+    }
+    return n;
 }
 
 uint64_t
@@ -312,18 +405,14 @@ mlog_count(struct mlog *l, struct mfilter *f, uint64_t from, uint64_t to)
     if (l->msgs == 0 || from > mlog_last_seq(l) || (to != 0 && to < mlog_first_seq(l))) {
         return 0;
     }
-    if (lo <= l->first && hi == l->next - 1) {
-        if (f == NULL) {
-            return l->msgs;
-        }
-        mlog_each_subject(l, f, add_msgs, &n);
+    if (mfilter_is_all(f)) {
+        return lo <= l->first && hi == l->next - 1 ? l->msgs : mindex_count(l, lo, hi + 1);
+    }
+    if (sum_up(l, f, lo, hi, &n) || !narrow(l, f, 0, &lo, &hi)) {
         return n;
     }
-    if (!narrow(l, f, &lo, &hi)) {
-        return 0;
-    }
-    for (uint64_t at = mindex_next(l, lo, hi + 1); at <= hi; at = mindex_next(l, at + 1, hi + 1)) {
-        n += mfilter_takes_id(f, l, mindex_at(l, at)->subject) ? 1 : 0;
+    for (uint64_t at = lo; at <= hi; at = ((at >> CHUNK_BITS) + 1) << CHUNK_BITS) {
+        n += count_in_chunk(l, f, at, hi);
     }
     return n;
 }

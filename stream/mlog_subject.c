@@ -19,6 +19,7 @@ struct mfilter {
     char **subjects; /* owned, each owned */
     size_t n;
     bool literal;          /* one subject without wildcards */
+    bool all;              /* it takes each subject */
     struct verdict *by_id; /* owned */
     uint32_t cap;
 };
@@ -62,6 +63,7 @@ make(struct mlog *l, uint32_t id, const char *text, size_t len, bool named, stru
         return st;
     }
     l->subjects[id] = s;
+    morder_add(l, s);
     *out = s;
     return ST_OK;
 }
@@ -109,6 +111,7 @@ msubject_load(struct mlog *l, uint32_t id, const char *text, size_t len)
 static void
 free_id(struct mlog *l, struct msubject *s)
 {
+    morder_remove(l, s);
     l->subjects[s->id] = NULL;
     if (l->n_free == l->cap_free) {
         uint32_t cap = l->cap_free == 0 ? 16 : l->cap_free * 2;
@@ -209,6 +212,7 @@ msubject_settle(struct mlog *l, struct msubject *s)
 void
 msubjects_fini(struct mlog *l)
 {
+    morder_fini(&l->order);
     for (uint32_t i = 1; i < l->n_ids; i++) {
         mem_free(l->subjects[i]);
     }
@@ -239,29 +243,80 @@ mlog_subject(struct mlog *l, const char *subject, size_t len, struct mlog_subjec
     return true;
 }
 
-void
-mlog_each_subject(struct mlog *l, struct mfilter *f,
-                  bool (*fn)(void *arg, const struct mlog_subject *s), void *arg)
+static bool
+each_of_all(struct mlog *l, size_t most, bool (*fn)(void *arg, struct msubject *s), void *arg)
 {
-    struct mlog_subject out;
-    size_t len;
-    const char *one = mfilter_literal(f, &len);
-    if (one != NULL) {
-        if (mlog_subject(l, one, len, &out)) {
-            (void)fn(arg, &out);
-        }
-        return;
-    }
     for (uint32_t i = 1; i < l->n_ids; i++) {
         struct msubject *s = l->subjects[i];
-        if (s == NULL || s->msgs == 0 || !mfilter_takes_id(f, l, i)) {
-            continue;
-        }
-        tell(l, s, &out);
-        if (!fn(arg, &out)) {
-            return;
+        if (s != NULL && s->msgs > 0 && (most-- == 0 || !fn(arg, s))) {
+            return false;
         }
     }
+    return true;
+}
+
+/* A filter of several patterns: those that an earlier pattern takes have been told. */
+struct several {
+    const struct mfilter *f;
+    size_t at;
+    bool (*fn)(void *arg, struct msubject *s);
+    void *arg;
+};
+
+static bool
+tell_first(void *arg, struct msubject *s)
+{
+    const struct several *e = arg;
+    for (size_t i = 0; i < e->at; i++) {
+        if (morder_takes(e->f->subjects[i], s)) {
+            return true;
+        }
+    }
+    return e->fn(e->arg, s);
+}
+
+bool
+msubject_each(struct mlog *l, const struct mfilter *f, size_t most,
+              bool (*fn)(void *arg, struct msubject *s), void *arg)
+{
+    struct several e = {.f = f, .fn = fn, .arg = arg};
+    if (mfilter_is_all(f)) {
+        return each_of_all(l, most, fn, arg);
+    }
+    for (; e.at < f->n; e.at++) {
+        const char *p = f->subjects[e.at];
+        size_t len = strlen(p);
+        bool wild = subject_has_wildcard(p, len);
+        struct msubject *s = wild ? NULL : ntab_get(&l->by_name, p, len);
+        if ((s != NULL && s->msgs > 0 && !tell_first(&e, s)) ||
+            (wild && !morder_each(l, p, most, tell_first, &e))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct telling {
+    struct mlog *l;
+    bool (*fn)(void *arg, const struct mlog_subject *s);
+    void *arg;
+};
+
+static bool
+tell_one(void *arg, struct msubject *s)
+{
+    const struct telling *t = arg;
+    struct mlog_subject out;
+    tell(t->l, s, &out);
+    return t->fn(t->arg, &out);
+}
+
+void
+mlog_each_subject(struct mlog *l, const struct mfilter *f,
+                  bool (*fn)(void *arg, const struct mlog_subject *s), void *arg)
+{
+    struct telling t = {l, fn, arg};
+    (void)!msubject_each(l, f, SIZE_MAX, tell_one, &t);
 }
 
 enum status
@@ -283,7 +338,9 @@ mfilter_new(struct mfilter **out, const char *const *subjects, size_t n)
             mfilter_free(f);
             return ST_NOMEM;
         }
+        f->all = f->all || strcmp(subjects[f->n], ">") == 0;
     }
+    f->all = f->all || n == 0;
     f->literal = n == 1 && !subject_has_wildcard(subjects[0], strlen(subjects[0]));
     *out = f;
     return ST_OK;
@@ -304,9 +361,15 @@ mfilter_free(struct mfilter *f)
 }
 
 bool
+mfilter_is_all(const struct mfilter *f)
+{
+    return f == NULL || f->all;
+}
+
+bool
 mfilter_takes(const struct mfilter *f, const char *subject, size_t len)
 {
-    if (f == NULL || f->n == 0) {
+    if (mfilter_is_all(f)) {
         return true;
     }
     for (size_t i = 0; i < f->n; i++) {
@@ -317,10 +380,21 @@ mfilter_takes(const struct mfilter *f, const char *subject, size_t len)
     return false;
 }
 
+static bool
+takes(const struct mfilter *f, const struct msubject *s)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (morder_takes(f->subjects[i], s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool
 mfilter_takes_id(struct mfilter *f, const struct mlog *l, uint32_t id)
 {
-    if (f == NULL || f->n == 0) {
+    if (mfilter_is_all(f)) {
         return true;
     }
     ASSERT(id < l->n_ids && l->subjects != NULL);
@@ -329,7 +403,7 @@ mfilter_takes_id(struct mfilter *f, const struct mlog *l, uint32_t id)
         uint32_t cap = l->cap_ids;
         struct verdict *v = mem_realloc(f->by_id, cap * sizeof(*v));
         if (v == NULL) {
-            return mfilter_takes(f, s->text, s->len);
+            return takes(f, s);
         }
         memset(v + f->cap, 0, (cap - f->cap) * sizeof(*v));
         f->by_id = v;
@@ -337,7 +411,7 @@ mfilter_takes_id(struct mfilter *f, const struct mlog *l, uint32_t id)
     }
     struct verdict *v = &f->by_id[id];
     if (v->gen != s->gen) {
-        *v = (struct verdict){s->gen, mfilter_takes(f, s->text, s->len)};
+        *v = (struct verdict){s->gen, takes(f, s)};
     }
     return v->takes;
 }

@@ -21,7 +21,7 @@ struct mlog_subject {
 bool mlog_subject(struct mlog *l, const char *subject, size_t len, struct mlog_subject *out);
 /* Each subject that the filter takes (NULL: all), in no order; fn returns false to stop and must
  * not change the log. */
-void mlog_each_subject(struct mlog *l, struct mfilter *f,
+void mlog_each_subject(struct mlog *l, const struct mfilter *f,
                        bool (*fn)(void *arg, const struct mlog_subject *s), void *arg);
 
 /* A set of subjects with wildcards. It remembers which subjects of one log it takes, so it is used
