@@ -14,6 +14,7 @@
 #include "server/base/mem.h"
 #include "stream/consumer_priv.h"
 #include "stream/hdr.h"
+#include "stream/text.h"
 
 enum { GO_MSGS = 256, GO_BYTES = 1 << 20, NAME_MOST = 255, REPLY_MAX = 640 };
 
@@ -134,41 +135,18 @@ pick_next(struct consumer *c, struct pick *p)
     return PICK_NONE;
 }
 
-/* Digits of v at the end of a buffer; returns where they begin. */
-static char *
-put_number(char *end, uint64_t v)
-{
-    do {
-        *--end = (char)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
-    return end;
-}
-
-static char *
-put_text(char *at, const char *text)
-{
-    size_t n = strnlen(text, NAME_MOST);
-    memcpy(at, text, n);
-    return at + n;
-}
-
 /* "$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<time>.<pending>" */
 static size_t
 ack_reply(struct consumer *c, const struct pick *p, uint64_t pending, char out[REPLY_MAX])
 {
     const uint64_t numbers[] = {p->deliveries, p->msg->seq, c->dseq, (uint64_t)p->msg->ts, pending};
-    char *at = put_text(out, "$JS.ACK.");
-    at = put_text(at, c->stream->name);
+    char *at = text_put(out, "$JS.ACK.", NAME_MOST);
+    at = text_put(at, c->stream->name, NAME_MOST);
     *at++ = '.';
-    at = put_text(at, c->name);
+    at = text_put(at, c->name, NAME_MOST);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        char digits[24];
-        const char *from = put_number(digits + sizeof digits, numbers[i]);
-        size_t len = (size_t)(digits + sizeof digits - from);
         *at++ = '.';
-        memcpy(at, from, len);
-        at += len;
+        at = text_put_u64(at, numbers[i]);
     }
     *at = '\0';
     return (size_t)(at - out);

@@ -4,8 +4,6 @@
  * neither acknowledged nor delivered. */
 #include "stream/ingest.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "server/base/mem.h"
@@ -16,12 +14,15 @@
 #include "stream/ingest_priv.h"
 #include "stream/republish.h"
 #include "stream/schedules.h"
+#include "stream/slab.h"
 #include "stream/stream_inner.h"
 #include "stream/stream_links.h"
+#include "stream/text.h"
 #include "stream/theap.h"
 #include "stream/transforms.h"
 
 enum { DEFAULT_BACKLOG = 100000, DEFAULT_BACKLOG_BYTES = 128 << 20 };
+enum { HEAD_MOST = 1200, TAIL_MOST = 256 }; /* of a PubAck, before and behind the sequence */
 
 void
 pub_fini(struct pub *p)
@@ -39,6 +40,9 @@ ingest_reply_text(struct stream *s, uint32_t loop, const char *reply, const char
     struct js_out *o;
     struct js_out_spec spec = {
         .account = s->acc->acc, .loop = loop, .to = reply, .data = text, .data_len = len};
+    if (!list_is_empty(&s->outq)) {
+        spec.slab = &s->out_slab;
+    }
     if (*reply != '\0' && js_out_new(&o, &spec) == ST_OK) {
         stream_emit(s, o);
     }
@@ -47,12 +51,14 @@ ingest_reply_text(struct stream *s, uint32_t loop, const char *reply, const char
 void
 ingest_reply_ack(struct stream *s, uint32_t loop, const char *reply, uint64_t seq, const char *tail)
 {
-    char text[1024];
-    int n =
-        snprintf(text, sizeof text, "%s%" PRIu64 "%s}", s->ack_head, seq, tail != NULL ? tail : "");
-    if (n > 0 && (size_t)n < sizeof text) {
-        ingest_reply_text(s, loop, reply, text, (size_t)n);
+    char text[HEAD_MOST + TEXT_U64 + TAIL_MOST + 1];
+    char *at = text_put(text, s->ack_head, HEAD_MOST);
+    at = text_put_u64(at, seq);
+    if (tail != NULL) {
+        at = text_put(at, tail, TAIL_MOST);
     }
+    *at++ = '}';
+    ingest_reply_text(s, loop, reply, text, (size_t)(at - text));
 }
 
 void
@@ -77,11 +83,16 @@ struct put *
 put_new(struct stream *s, const struct pub *p)
 {
     size_t rlen = p->inner ? 0 : strlen(p->reply);
-    struct put *u = mem_alloc(sizeof *u + rlen + 1);
+    uint64_t msgs, bytes;
+    struct slab *slab;
+    mlog_backlog(s->log, &msgs, &bytes);
+    struct put *u = slab_take(msgs > 0 ? &s->put_slab : NULL, sizeof *u + rlen + 1, &slab);
     if (u == NULL) {
         return NULL;
     }
+    *u = (struct put){.slab = slab};
     memcpy(u->reply, p->reply, rlen);
+    u->reply[rlen] = '\0';
     u->loop = p->loop;
     u->ack = rlen > 0 && !s->cfg->no_ack;
     u->rollup_subject = p->rollup_subject;
@@ -118,7 +129,7 @@ put_free(struct put *u)
     msg_unref(u->p.op.msg);
     mem_free(u->tail);
     mem_free(u->fast_id);
-    mem_free(u);
+    slab_drop(u->slab, u);
 }
 
 /* What else is kept of a message that has its sequence. */
@@ -416,6 +427,9 @@ ingest_done(struct store_op *first, struct list_node *more, enum status st)
     uint32_t n = 1;
     stream_lock(s);
     mlog_commit(s->log, first, more, st);
+    if (mlog_committed(s->log) == mlog_last_seq(s->log)) {
+        slab_close(&s->put_slab);
+    }
     struct list_node all;
     list_init(&all);
     list_push_back(&all, &first->node);

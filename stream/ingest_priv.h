@@ -54,6 +54,7 @@ struct put {
     char *tail;    /* owned or NULL */
     char *fast_id; /* owned or NULL: of a fast batch, which answers */
     uint64_t fast_seq;
+    struct slab *slab; /* what it is a part of; NULL: its own allocation */
     char reply[];
 };
 

@@ -33,6 +33,7 @@ stream_free(struct stream *s)
 {
     ASSERT(list_is_empty(&s->outq));
     slab_close(&s->out_slab);
+    slab_close(&s->put_slab);
     js_timer_cancel(s->js->timers, &s->tick);
     if (js_timers_reserve(s->js->timers, -1) != ST_OK) {
         ASSERT(false);

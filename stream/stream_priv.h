@@ -47,6 +47,7 @@ struct stream {
     char *ack_head;                  /* owned, constant: a PubAck up to the sequence */
     struct list_node outq;           /* js_out that wait for stream_unlock */
     struct slab *out_slab;           /* open while somebody has the lock, or NULL */
+    struct slab *put_slab;           /* open while something waits for its commit, or NULL */
     bool flushing;                   /* a thread is sending outq, in its order */
     struct stream_service *services; /* owned: changed under stream_admin_lock */
     size_t n_services;
