@@ -315,6 +315,20 @@ refuse_without_memory(struct api *a, const struct api_endpoint *ep, const struct
     }
 }
 
+/* It lay unread so long that it is not worth a copy. timeout: of its header, or 0. */
+static bool
+is_too_late(const struct api *a, const struct api_endpoint *ep, const struct api_message *m,
+            int64_t timeout, int64_t unread, enum ledger_end *why)
+{
+    if (*m->reply == '\0' || !settings_limits(a->settings)) {
+        return false;
+    }
+    *why = timeout > 0 ? END_EXPIRED : END_LIMIT;
+    return timeout > 0 ? unread >= timeout
+                       : apiq_refuses_late(a->queue, level_of(a, ep, &m->origin),
+                                           m->origin.account_key, unread);
+}
+
 void
 dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_message *m)
 {
@@ -330,6 +344,11 @@ dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_
         return;
     }
     enum ledger_end why;
+    int64_t unread = api_message_unread(m, &a->clock);
+    if (unread > 0 && is_too_late(a, ep, m, has == ST_OK ? timeout : 0, unread, &why)) {
+        refuse_message(a, ep, m, why, 0);
+        return;
+    }
     if (refuse_some_hits(m->subject, &why)) {
         refuse_message(a, ep, m, why, 0);
         return;

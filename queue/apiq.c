@@ -14,6 +14,8 @@
 #define EXPIRED_ROW 16u
 /* So many items are cancelled under one hold of the lock. */
 #define CANCEL_STEP 64u
+/* A backlog that is read up brings a late item at least so often. */
+#define LATE_GAP (20 * CLOCK_MS)
 
 static enum status
 level_init(struct apiq_lv *lv, enum apiq_level level, int64_t now)
@@ -145,6 +147,9 @@ push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
     }
     if (st == ST_OK) {
         lv->st.pushed++;
+        if (it->late_ns > 0) {
+            lv->late_until = now + LATE_GAP;
+        }
         if (fallen != NULL) {
             apiq_evict(lv, q, it, fallen);
         }
@@ -179,6 +184,24 @@ apiq_offer(struct apiq *q, struct apiq_item *it)
     return st;
 }
 
+bool
+apiq_refuses_late(struct apiq *q, enum apiq_level level, uint64_t flow, int64_t late_ns)
+{
+    ASSERT(level < APIQ_LEVELS);
+    struct apiq_lv *lv = &q->lv[level];
+    struct apiq_item it = {.late_ns = late_ns};
+    pthread_mutex_lock(&q->lock);
+    const struct apiq_flow *most = heavy_by_entries(&lv->heavy);
+    bool refuses = lv->st.depth >= lv->conf.max_entries && most != NULL && most->node.key == flow &&
+                   flow_is_stale_at_once(&it, &lv->conf);
+    if (refuses) {
+        lv->late_until = clock_now(&q->clk) + LATE_GAP;
+        lv->st.refused++;
+    }
+    pthread_mutex_unlock(&q->lock);
+    return refuses;
+}
+
 uint64_t
 apiq_departed(struct apiq *q, enum apiq_level level)
 {
@@ -191,16 +214,16 @@ apiq_departed(struct apiq *q, enum apiq_level level)
 
 /* The level whose turn it is, or NULL. */
 static struct apiq_lv *
-choose_level(struct apiq *q, enum apiq_lane lane)
+choose_level(struct apiq *q, enum apiq_lane lane, bool patient)
 {
     if (lane == APIQ_LANE_OPERATOR) {
-        return apiq_level_servable(q, APIQ_OPERATOR) ? &q->lv[APIQ_OPERATOR] : NULL;
+        return apiq_level_servable(q, APIQ_OPERATOR, patient) ? &q->lv[APIQ_OPERATOR] : NULL;
     }
     bool can[APIQ_LEVELS];
     int pick = -1;
     bool due = false;
     for (int i = 0; i < APIQ_LEVELS; i++) {
-        can[i] = apiq_level_servable(q, (enum apiq_level)i);
+        can[i] = apiq_level_servable(q, (enum apiq_level)i, patient);
         if (!can[i]) {
             continue;
         }
@@ -265,9 +288,10 @@ give_leftover(struct apiq *q, struct apiq_item **out)
     return ST_CLOSED;
 }
 
-/* The item that is next in the flow whose turn it is; its turn is counted if it is to be run. */
+/* The item that is next in the flow whose turn it is; its turn is counted if it is to be run.
+ * ST_AGAIN: only to a patient puller, who now knows that it is held. */
 static enum status
-give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, struct apiq_item **out)
+give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, bool patient, struct apiq_item **out)
 {
     struct apiq_flow *f = LIST_ENTRY(lv->turns.next, struct apiq_flow, turn_node);
     struct flow_rule rule = {.conf = &lv->conf, .now = now};
@@ -277,6 +301,10 @@ give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, struct apiq_item **ou
         rule.median_ns = meter_median(&lv->meter);
     }
     struct apiq_item *it = flow_next(f, &rule, &aged);
+    if (flow_due(it, &lv->conf) > now && patient && it->ready == FLOW_STALE &&
+        apiq_is_held(q, lv)) {
+        return ST_AGAIN;
+    }
     *out = it;
     if (flow_due(it, &lv->conf) <= now) {
         return give_expired(q, it, now);
@@ -300,7 +328,7 @@ give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, struct apiq_item **ou
 }
 
 enum status
-apiq_pull_locked(struct apiq *q, enum apiq_lane lane, struct apiq_item **out)
+apiq_pull_locked(struct apiq *q, enum apiq_lane lane, bool patient, struct apiq_item **out)
 {
     *out = NULL;
     if (q->depth == 0) {
@@ -313,10 +341,14 @@ apiq_pull_locked(struct apiq *q, enum apiq_lane lane, struct apiq_item **out)
     struct apiq_item *dead = apiq_find_expired(q, now);
     struct apiq_lv *lv = NULL;
     if (dead == NULL || q->expired_row >= EXPIRED_ROW) {
-        lv = choose_level(q, lane);
+        lv = choose_level(q, lane, patient);
     }
-    if (lv != NULL) {
-        return give_next(q, lv, now, out);
+    while (lv != NULL) {
+        enum status st = give_next(q, lv, now, patient, out);
+        if (st != ST_AGAIN) {
+            return st;
+        }
+        lv = choose_level(q, lane, patient);
     }
     *out = dead;
     return dead == NULL ? ST_AGAIN : give_expired(q, dead, now);
@@ -326,7 +358,7 @@ enum status
 apiq_pull(struct apiq *q, enum apiq_lane lane, struct apiq_item **out)
 {
     pthread_mutex_lock(&q->lock);
-    enum status st = apiq_pull_locked(q, lane, out);
+    enum status st = apiq_pull_locked(q, lane, false, out);
     if (*out != NULL) {
         apiq_kick(q);
     }

@@ -20,9 +20,10 @@
  * earlier; or what waits would take twice that long at the recent rate. Then newest first until
  * both are below half of this, or nothing waits.
  * Under adaptive, one without a deadline of its own that has waited twice adaptive_wait is stale:
- * its client has probably left, so it is run when nothing else of its flow is runnable. For six
- * bounds after a standstill (an item came late by half a bound or more), newest first becomes the
- * oldest that has the time (as for aged_share): the load before it was served, the newer can wait.
+ * its client has probably left, so it is run when nothing else of its flow is runnable (by sleepers
+ * not while late items come in). For six bounds after a standstill (an item came late by half a
+ * bound or more), newest first becomes the oldest that has the time (as for aged_share): the load
+ * before it was served, the newer can wait.
  * An item with an order key is runnable when no earlier one of its key waits or runs; until then it
  * blocks nobody, counts against the limits, and can expire, be evicted and be cancelled.
  *
@@ -48,22 +49,20 @@
 #include "server/base/status.h"
 
 struct apiq;
-
 /* What a puller may run. Expired and left-over items come out on every lane. */
 enum apiq_lane {
     APIQ_LANE_ANY,      /* every level */
     APIQ_LANE_OPERATOR, /* the operator level only */
 };
-
 /* With the defaults of apiq_conf.h. slots: how many items of the lower levels may be RUNNING at
- * once; 0: no bound but the number of pullers. The clock is copied, its arg borrowed. ST_NOMEM. */
+ * once; 0: no bound but the pullers'. The clock is copied, its arg borrowed. ST_NOMEM. */
 enum status apiq_new(struct apiq **out, const struct clock *clk, unsigned slots) MUST_CHECK;
 
 /* Nothing may wait or run, and no thread may be in it. NULL is allowed. */
 void apiq_free(struct apiq *q);
 
-/* Queues the item. fallen: a list the caller has initialised; evicted items are appended to it (on
- * their `link`) and are the caller's, who answers them after the call.
+/* Queues the item. fallen: an initialised list; evicted items are appended to it (on their `link`)
+ * and are the caller's, who answers them after the call.
  * On any error the item was not queued and is the caller's:
  *   ST_FULL       it alone is over the limit of its level (a limit of 0 refuses all)
  *   ST_EXPIRED    its deadline has passed already
@@ -75,6 +74,9 @@ enum status apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fa
 /* As apiq_push, but puts nothing out: ST_AGAIN where there is no room now, and the item is as it
  * was. Room may have come when apiq_departed differs from what it was before the offer. */
 enum status apiq_offer(struct apiq *q, struct apiq_item *it) MUST_CHECK;
+/* True if an item without a deadline of its own that came late_ns late is not worth a push: its
+ * level is full of its flow, and it would be stale at once. What is newer is on its way. */
+bool apiq_refuses_late(struct apiq *q, enum apiq_level level, uint64_t flow, int64_t late_ns);
 /* Counts what left the level and changes of its limits. */
 uint64_t apiq_departed(struct apiq *q, enum apiq_level level);
 
@@ -88,8 +90,7 @@ uint64_t apiq_departed(struct apiq *q, enum apiq_level level);
 enum status apiq_pull(struct apiq *q, enum apiq_lane lane, struct apiq_item **out) MUST_CHECK;
 
 /* As apiq_pull, but sleeps instead of ST_AGAIN; ST_AGAIN means that *stop is true (set it, then
- * call apiq_wake). stop may be NULL. Needs clock_real: sleepers wake by it to find expired items.
- */
+ * call apiq_wake). stop may be NULL. Needs clock_real, by which sleepers wake. */
 enum status apiq_pull_wait(struct apiq *q, enum apiq_lane lane, const atomic_bool *stop,
                            struct apiq_item **out) MUST_CHECK;
 void apiq_wake(struct apiq *q);
@@ -109,11 +110,10 @@ void apiq_defer(struct apiq *q, struct apiq_item *it);
  *   ST_NOTFOUND  too late: it runs or has ended otherwise */
 enum status apiq_cancel(struct apiq *q, struct apiq_item *it) MUST_CHECK;
 
-/* Everything that waits for this owner (not 0) is appended to `out`, in bounded steps that let
- * others in between; returns how many. Items pushed meanwhile may or may not be among them. */
+/* Everything that waits for this owner (not 0) is appended to `out`, in steps that let others in
+ * between; returns how many. Items pushed meanwhile may or may not be among them. */
 size_t apiq_cancel_owner(struct apiq *q, uint64_t owner, struct list_node *out);
 
-/* No more pushes; sleepers wake; pulls give what is left, then ST_CLOSED. Twice is allowed. */
+/* No more pushes; sleepers wake; pulls give what is left, then ST_CLOSED. */
 void apiq_close(struct apiq *q);
-
 #endif

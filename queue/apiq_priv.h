@@ -27,8 +27,9 @@ struct apiq_lv {
     uint64_t due_used;      /* which of due[] are not empty */
     struct list_node due[DUE_CLASSES];
     size_t runnable;
-    uint64_t departed; /* see apiq_departed */
-    unsigned passed;   /* pulls of upper levels since one of this, while it could run something */
+    uint64_t departed;  /* see apiq_departed */
+    unsigned passed;    /* pulls of upper levels since one of this, while it could run something */
+    int64_t late_until; /* late items have come in lately: until then. See apiq_is_held */
     struct meter meter;
     struct apiq_level_stats st;
 };
@@ -86,12 +87,17 @@ void apiq_drop_cancelled(struct apiq *q, struct apiq_item *it, struct list_node 
 
 /* apiq_wait.c */
 
-/* True if a puller of the lane would get something to run. */
-bool apiq_level_servable(const struct apiq *q, enum apiq_level level);
+/* True if a puller would get something to run of this level. patient: a sleeper, who looks again
+ * after a while; else held items count too. */
+bool apiq_level_servable(const struct apiq *q, enum apiq_level level, bool patient);
+/* True while the backlog of a standstill comes in and what could be run is stale: the time is
+ * better spent on reading on. Never with more than HOLD_FLOWS flows, to keep the cost constant. */
+bool apiq_is_held(const struct apiq *q, const struct apiq_lv *lv);
 /* Wakes sleepers as the state asks for. Last thing before each unlock after a change. */
 void apiq_kick(struct apiq *q);
 
 /* apiq.c */
-enum status apiq_pull_locked(struct apiq *q, enum apiq_lane lane, struct apiq_item **out);
+enum status apiq_pull_locked(struct apiq *q, enum apiq_lane lane, bool patient,
+                             struct apiq_item **out);
 
 #endif

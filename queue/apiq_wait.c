@@ -13,12 +13,29 @@
 #include "server/base/assert.h"
 
 #define EXPIRY_TICK (50 * CLOCK_MS)
+#define HOLD_FLOWS  4
 
 bool
-apiq_level_servable(const struct apiq *q, enum apiq_level level)
+apiq_is_held(const struct apiq *q, const struct apiq_lv *lv)
+{
+    if (lv->conf.order != APIQ_ADAPTIVE || lv->late_until <= clock_now(&q->clk)) {
+        return false;
+    }
+    int flows = 0;
+    for (const struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
+        const struct apiq_flow *f = LIST_ENTRY(n, struct apiq_flow, turn_node);
+        if (++flows > HOLD_FLOWS || f->n_stale < f->runnable) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+apiq_level_servable(const struct apiq *q, enum apiq_level level, bool patient)
 {
     const struct apiq_lv *lv = &q->lv[level];
-    if (lv->runnable == 0) {
+    if (lv->runnable == 0 || (patient && lv->late_until != 0 && apiq_is_held(q, lv))) {
         return false;
     }
     if (lv->conf.max_running > 0 && lv->st.running >= lv->conf.max_running) {
@@ -51,9 +68,10 @@ apiq_kick(struct apiq *q)
         (void)(signal_lane(q, APIQ_LANE_OPERATOR) || signal_lane(q, APIQ_LANE_ANY));
         return;
     }
-    bool op = apiq_level_servable(q, APIQ_OPERATOR) && q->woken[APIQ_LANE_OPERATOR] == 0 &&
+    bool op = apiq_level_servable(q, APIQ_OPERATOR, true) && q->woken[APIQ_LANE_OPERATOR] == 0 &&
               !signal_lane(q, APIQ_LANE_OPERATOR);
-    if (op || apiq_level_servable(q, APIQ_NORMAL) || apiq_level_servable(q, APIQ_INFO)) {
+    if (op || apiq_level_servable(q, APIQ_NORMAL, true) ||
+        apiq_level_servable(q, APIQ_INFO, true)) {
         if (q->woken[APIQ_LANE_ANY] > 0 || signal_lane(q, APIQ_LANE_ANY)) {
             return;
         }
@@ -93,7 +111,7 @@ apiq_pull_wait(struct apiq *q, enum apiq_lane lane, const atomic_bool *stop, str
     *out = NULL;
     pthread_mutex_lock(&q->lock);
     while (stop == NULL || !atomic_load(stop)) {
-        st = apiq_pull_locked(q, lane, out);
+        st = apiq_pull_locked(q, lane, true, out);
         if (st != ST_AGAIN) {
             break;
         }

@@ -233,6 +233,12 @@ is_stale(const struct apiq_item *it, const struct flow_rule *rule)
     return patience_ns != INT64_MAX && rule->now - it->pushed_ns >= patience_ns;
 }
 
+bool
+flow_is_stale_at_once(const struct apiq_item *it, const struct apiq_conf *conf)
+{
+    return conf->order == APIQ_ADAPTIVE && it->late_ns >= presumed_patience(it, conf);
+}
+
 static void
 make_stale(struct apiq_flow *f, struct apiq_item *it)
 {

@@ -78,6 +78,9 @@ struct apiq_item *flow_oldest(const struct apiq_flow *f);
 /* The oldest item but `keep` (which may be NULL); NULL: there is none. */
 struct apiq_item *flow_victim(const struct apiq_flow *f, const struct apiq_item *keep);
 
+/* Whether an item that comes late would be stale when it is pushed. */
+bool flow_is_stale_at_once(const struct apiq_item *it, const struct apiq_conf *conf);
+
 /* When the item expires; INT64_MAX: never. */
 int64_t flow_due(const struct apiq_item *it, const struct apiq_conf *conf);
 

@@ -11,6 +11,7 @@
 #include "server/base/list.h"
 #include "server/base/status.h"
 #include "server/net/closed.h"
+#include "server/net/late.h"
 #include "server/net/outbuf.h"
 #include "server/proto/parser.h"
 
@@ -45,6 +46,7 @@ struct conn {
     struct block *big; /* owned: a large operation being read straight into it */
     size_t big_have;
     struct outbuf out;
+    struct late_conn late;
 
     struct account *account;      /* borrowed: accounts outlive connections; NULL before CONNECT */
     struct auth *auth;            /* ref: the snapshot that user is part of */

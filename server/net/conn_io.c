@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -120,9 +121,18 @@ after_read(struct conn *c)
     }
 }
 
+/* What the socket holds beyond what was read. */
+static size_t
+left_unread(const struct conn *c)
+{
+    int left = 0;
+    return ioctl(c->fd, FIONREAD, &left) == 0 && left > 0 ? (size_t)left : 0;
+}
+
 static ssize_t
 read_some(struct conn *c, char *buf, size_t n)
 {
+    struct late *late = &c->loop->late;
     ssize_t got;
     do {
         got = recv(c->fd, buf, n, 0);
@@ -131,6 +141,9 @@ read_some(struct conn *c, char *buf, size_t n)
         conn_close(c, CLOSE_CLIENT);
     } else if (got < 0 && errno != EAGAIN) {
         conn_close(c, errno == ECONNRESET ? CLOSE_CLIENT : CLOSE_READ);
+    } else if (got > 0) {
+        size_t left = late_asks(late, &c->late) ? left_unread(c) : 0;
+        late_got(late, &c->late, (size_t)got, left);
     }
     return got;
 }
@@ -184,7 +197,9 @@ on_readable(evutil_socket_t fd, short what, void *arg)
     (void)what;
     struct conn *c = arg;
     struct loop *l = c->loop;
-    late_read(l);
+    if (late_is_first(&l->late)) {
+        late_turn(&l->late, clock_mono_ns());
+    }
     if (c->big != NULL) {
         read_big(c);
         return;
@@ -194,7 +209,8 @@ on_readable(evutil_socket_t fd, short what, void *arg)
         read_long_line(c);
         return;
     }
-    ssize_t got = read_some(c, l->rbuf + have, LOOP_READ_SIZE);
+    size_t most = late_is_behind(&l->late) ? LOOP_READ_SIZE / 4 : LOOP_READ_SIZE;
+    ssize_t got = read_some(c, l->rbuf + have, most);
     if (got <= 0) {
         return;
     }
@@ -231,6 +247,7 @@ conn_resume(struct conn *c, unsigned why)
     if (c->part_len > 0) {
         char *rest = c->part;
         size_t len = c->part_len;
+        late_none(&c->loop->late);
         c->part = NULL;
         c->part_len = 0;
         consume(c, rest, len, NULL);

@@ -122,7 +122,7 @@ make_events(struct loop *l)
     event_assign(&l->wake_ev, l->base, l->wake_fd, EV_READ | EV_PERSIST, on_wake, l);
     event_add(&l->wake_ev, NULL);
     event_assign(&l->stall_timer, l->base, -1, 0, stall_on_timer, l);
-    late_init(l);
+    late_init(&l->late, l->base, clock_mono_ns());
     return ST_OK;
 }
 
@@ -269,7 +269,7 @@ end_of_turn(struct loop *l)
 static void
 turn(struct loop *l)
 {
-    late_wait(l);
+    late_wait(&l->late, clock_mono_ns());
     if (event_base_loop(l->base, EVLOOP_ONCE) < 0) {
         static struct log_limit limit;
         uint64_t held;
@@ -344,7 +344,7 @@ loop_free(struct loop *l)
     }
     event_del(&l->wake_ev);
     event_del(&l->stall_timer);
-    late_fini(l);
+    late_fini(&l->late);
     close(l->wake_fd);
     event_base_free(l->base);
     free_tables(l);

@@ -122,6 +122,32 @@ test_dispatch_without_limits_there_are_no_deadlines_and_no_levels(void **state)
     assert_string_equal(rig.ran, "ab");
 }
 
+/* After a standstill: what came so late that it would only put out another such one. */
+static void
+test_dispatch_a_full_queue_refuses_what_comes_too_late(void **state)
+{
+    (void)state;
+    rig_update(rig_limit_2);
+    clock_fake_advance(&rig.now, 100 * CLOCK_S);
+    struct api_message m = fakehost_request(2, 7, "$JS.API.NOTE", "_INBOX.r", "a");
+    m.now = rig.now.t - 4 * CLOCK_S;
+    api_receive(rig.api, &rig_note, &m);
+    api_receive(rig.api, &rig_note, &m);
+    rig_expect_silence();
+    api_receive(rig.api, &rig_note, &m);
+    assert_true(rig_expect_error(503, 10008, "not executed") > 0);
+    rig_expect_silence();
+    assert_int_equal(books_ended(rig.api, LEDGER_REFUSED), 1);
+    m.now = rig.now.t - 100 * CLOCK_MS;
+    m.data = "b";
+    api_receive(rig.api, &rig_note, &m);
+    (void)rig_expect_error(503, 10008, "not executed");
+    assert_int_equal(books_ended(rig.api, LEDGER_EVICTED), 1);
+    books_check(rig.api);
+    rig_step_all();
+    assert_string_equal(rig.ran, "ba");
+}
+
 static void
 test_dispatch_the_retry_hint_is_bounded_and_spread(void **state)
 {
@@ -152,6 +178,7 @@ main(void)
         T(test_dispatch_close_ends_what_waits_and_refuses_what_comes),
         T(test_dispatch_settings_change_with_requests_waiting_and_lose_none),
         T(test_dispatch_without_limits_there_are_no_deadlines_and_no_levels),
+        T(test_dispatch_a_full_queue_refuses_what_comes_too_late),
         T(test_dispatch_the_retry_hint_is_bounded_and_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
