@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/auth/auth.h"
 #include "server/base/errtext.h"
 #include "server/base/failure.h"
 #include "server/base/log.h"
@@ -108,6 +109,22 @@ start_api_opts(const struct config *cfg)
                              .limits = a->limits};
 }
 
+static bool
+is_plain(const char *password)
+{
+    return password != NULL && *password != '\0' && !auth_is_bcrypt(password);
+}
+
+static bool
+has_plain_password(const struct config *cfg)
+{
+    bool plain = is_plain(cfg->password);
+    for (size_t i = 0; i < cfg->n_users && !plain; i++) {
+        plain = is_plain(cfg->users[i]->password);
+    }
+    return plain;
+}
+
 void
 start_banner(const struct server *s, const struct config *cfg)
 {
@@ -115,6 +132,9 @@ start_banner(const struct server *s, const struct config *cfg)
     log_info("  Version:  %s (sluice %s)", SERVER_VERSION, SLUICE_VERSION);
     log_info("  Name:     %s", s->name);
     log_info("  ID:       %s", s->id);
+    if (has_plain_password(cfg)) {
+        log_warn("Plaintext passwords detected, use bcrypt");
+    }
     if (cfg->config_file != NULL) {
         log_info("Using configuration file: %s (%s)", cfg->config_file, cfg->config_digest);
     }
