@@ -62,10 +62,12 @@ struct mlog {
     struct ntab by_name;
     struct morder order;
 
-    struct msg **recent; /* owned ring, ref each, by sequence; those not committed are all here */
+    struct msg **recent; /* owned ring, ref each, by sequence; those that the store does not read
+                            back yet, from the offset undrained on, are all here */
     size_t recent_at, recent_n, recent_cap;
     size_t recent_bytes;
-    bool touched; /* since the last checkpoint */
+    uint64_t undrained, mark; /* mark: the store's at the last commit */
+    bool touched;             /* since the last checkpoint */
 };
 
 /* ---- index (mlog_index.c) ---- */
@@ -126,7 +128,7 @@ int64_t mlog_ts_of(struct mlog *l, uint64_t off);
 struct msg *mrecent_find(const struct mlog *l, uint64_t seq);
 enum status mrecent_reserve(struct mlog *l, size_t n) MUST_CHECK;
 void mrecent_push(struct mlog *l, struct msg *m);
-/* Lets committed ones go until at most max_bytes are held. */
+/* Lets those go that the store reads back until at most max_bytes are held. */
 void mrecent_trim(struct mlog *l, size_t max_bytes);
 
 #endif

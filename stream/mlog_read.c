@@ -56,10 +56,13 @@ mrecent_push(struct mlog *l, struct msg *m)
 void
 mrecent_trim(struct mlog *l, size_t max_bytes)
 {
-    uint64_t committed = l->backlog_msgs == 0 ? UINT64_MAX : l->committed + l->base;
+    uint64_t end = l->backlog_msgs == 0 ? UINT64_MAX : l->committed + l->base;
+    if (!store_is_drained(l->opts.store, l->mark) && l->undrained + l->base < end) {
+        end = l->undrained + l->base;
+    }
     while (l->recent_n > 0 && l->recent_bytes > max_bytes) {
         struct msg *m = l->recent[l->recent_at];
-        if (m->seq >= committed) {
+        if (m->seq >= end) {
             return;
         }
         l->recent_bytes -= weight(m);

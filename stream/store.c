@@ -16,10 +16,12 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "stream/journal.h"
 #include "stream/store_priv.h"
+#include "stream/store_read.h"
 
 #define APPLICATION_ID "1399612771" /* "Sluc" */
-#define SCHEMA_VERSION 1
+#define OLDEST_VERSION 1            /* without the table of the journal, which it is given */
 #define WAL_LIMIT      INT64_C(268435456)
 /* A file up to this size is checked wholly at a start. */
 #define CHECK_LIMIT INT64_C(33554432)
@@ -36,7 +38,8 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS message(id INTEGER PRIMARY KEY, ts INTEGER, subject INTEGER,"
     " flags INTEGER, hdr BLOB, data BLOB);"
     "CREATE TABLE IF NOT EXISTS chunk(id INTEGER PRIMARY KEY, data BLOB);"
-    "CREATE TABLE IF NOT EXISTS garbage(lo INTEGER PRIMARY KEY, hi INTEGER, whole INTEGER);"
+    "CREATE TABLE IF NOT EXISTS garbage(lo INTEGER PRIMARY KEY, hi INTEGER, whole "
+    "INTEGER);" STORE_JOURNAL_TABLE
     "CREATE VIEW IF NOT EXISTS messages AS SELECT t.account, t.name AS stream,"
     " (m.id & 4398046511103) + l.base AS seq, m.ts, s.subject, m.hdr, m.data"
     " FROM message m JOIN stream t ON t.id = m.id >> 42 JOIN log l ON l.id = t.id"
@@ -197,6 +200,7 @@ check_file(struct store *s)
         log_warn("JetStream store %s: %s: nothing can be written, and the file is not checked for "
                  "missing pages",
                  s->path, sqlite3_errstr(moved));
+        s->unsound = true;
     } else if (sb.st_size < pages * size) {
         return SQLITE_CORRUPT;
     } else {
@@ -222,7 +226,8 @@ check_version(struct store *s, bool *is_new, char **err)
     if (rc != SQLITE_OK) {
         return fail_db(s, rc, err);
     }
-    if (tables > 0 && (app != strtoll(APPLICATION_ID, NULL, 10) || version != SCHEMA_VERSION)) {
+    if (tables > 0 && (app != strtoll(APPLICATION_ID, NULL, 10) || version < OLDEST_VERSION ||
+                       version > STORE_VERSION)) {
         return fail(err, ST_INVAL, s->path != NULL ? s->path : "in memory",
                     "not a store of this version; it is left as it is");
     }
@@ -242,10 +247,9 @@ set_up(struct store *s, bool is_new)
                           NULL, NULL, NULL);
     }
     if (rc == SQLITE_OK && is_new) {
-        rc = sqlite3_exec(s->db,
-                          "BEGIN IMMEDIATE; PRAGMA application_id=" APPLICATION_ID
-                          "; PRAGMA user_version=1;",
-                          NULL, NULL, NULL);
+        rc = sqlite3_exec(
+            s->db, "BEGIN IMMEDIATE; PRAGMA application_id=" APPLICATION_ID ";" STORE_SET_VERSION,
+            NULL, NULL, NULL);
         if (rc == SQLITE_OK) {
             rc = sqlite3_exec(s->db, schema, NULL, NULL, NULL);
         }
@@ -299,7 +303,7 @@ open_db(struct store *s, char **err)
     if (rc == SQLITE_OK) {
         rc = store_prepare_writer(s);
     }
-    return rc == SQLITE_OK ? ST_OK : fail_db(s, rc, err);
+    return rc == SQLITE_OK ? store_journal_open(s, err) : fail_db(s, rc, err);
 }
 
 static enum status
@@ -323,10 +327,15 @@ init_locks(struct store *s)
 {
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_mutex_init(&s->readers_lock, NULL);
-    (void)pthread_mutex_init(&s->db_lock, NULL);
     (void)pthread_mutex_init(&s->ckpt_lock, NULL);
+    (void)pthread_mutex_init(&s->file_lock, NULL);
     (void)pthread_cond_init(&s->ckpt_cond, NULL);
     (void)pthread_cond_init(&s->free_role, NULL);
+    pthread_mutexattr_t again; /* a start reads more for each stream that it reads */
+    (void)pthread_mutexattr_init(&again);
+    (void)pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    (void)pthread_mutex_init(&s->db_lock, &again);
+    (void)pthread_mutexattr_destroy(&again);
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -373,6 +382,7 @@ store_free(struct store *s)
     }
     ASSERT(!s->running);
     store_close_readers(s);
+    journal_close(s->journal);
     store_finalize_writer(s);
     (void)sqlite3_close(s->db);
     if (s->lock_fd >= 0) {
@@ -381,6 +391,7 @@ store_free(struct store *s)
     (void)pthread_cond_destroy(&s->cond);
     (void)pthread_cond_destroy(&s->ckpt_cond);
     (void)pthread_cond_destroy(&s->free_role);
+    (void)pthread_mutex_destroy(&s->file_lock);
     (void)pthread_mutex_destroy(&s->ckpt_lock);
     (void)pthread_mutex_destroy(&s->db_lock);
     (void)pthread_mutex_destroy(&s->readers_lock);
@@ -422,6 +433,18 @@ store_release_id(struct store *s, uint64_t id)
         s->free_ids[s->n_free++] = id;
     }
     (void)pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t
+store_mark(const struct store *s)
+{
+    return atomic_load(&s->journaled);
+}
+
+bool
+store_is_drained(const struct store *s, uint64_t mark)
+{
+    return atomic_load(&s->drained) >= mark;
 }
 
 uint64_t

@@ -5,11 +5,11 @@
  * Writes are operations, pushed by any thread and done in that order by one writer at a time: the
  * store's thread, or an I/O thread in its place (store_turn_end). It drains all that waits, does it
  * in one transaction, commits (to the disk where the store is durable; else to the operating
- * system, so that a killed process loses nothing), then calls `done` for each with no lock held.
- * Operations of one push are never split over two transactions. Where a transaction fails (disk
- * full, I/O error) its messages are reported as failed; its other operations are kept and tried
- * again with the next, so that memory and disk agree in the end. Reads are synchronous and see what
- * is committed; any thread.
+ * system, so that a killed process loses nothing), then calls `done` for each with no lock held. A
+ * small one is a record of a journal (journal.h), which the database takes 20 ms later at the
+ * latest. Operations of one push are never split over two transactions. Where one fails (disk full,
+ * I/O error) its messages are reported as failed, and its other operations are kept and tried again
+ * with the next, so that memory and disk agree in the end. Reads: store_read.h; any thread.
  *
  * A message lives in row STORE_ROW(stream, seq - base): base is the stream's, as its record says.
  * Ranges of rows are deleted in slices of 1 ms, with pauses between them while others write. */

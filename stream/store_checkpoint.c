@@ -13,6 +13,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "stream/journal.h"
 #include "stream/store_priv.h"
 
 /* Each so many bytes of the log are copied. To let it start over makes the writer wait for a sync:
@@ -40,6 +41,14 @@ store_make_wal_room(struct store *s)
     s->unsynced = true;
 }
 
+/* Of the file: under file_lock. */
+static void
+note_failed_sync(struct store *s, bool of_file)
+{
+    s->unsound = true;
+    s->file_unsound = s->file_unsound || of_file;
+}
+
 static void
 sync_wal(struct store *s)
 {
@@ -50,6 +59,7 @@ sync_wal(struct store *s)
         return;
     }
     if (fdatasync(fd) != 0) {
+        note_failed_sync(s, false);
         log_error("JetStream store %s: sync: error %d", s->path, errno);
     }
     (void)close(fd);
@@ -57,27 +67,125 @@ sync_wal(struct store *s)
 
 /* SQLite syncs the file only when it has copied all: what others copied would be waited for then,
  * with the writer held. */
-static void
+static int
 sync_file(sqlite3 *db)
 {
     sqlite3_file *f = NULL;
-    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f) == SQLITE_OK && f != NULL) {
-        (void)f->pMethods->xSync(f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f);
+    return rc == SQLITE_OK && f != NULL
+               ? f->pMethods->xSync(f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY)
+               : rc;
+}
+
+/* It holds something where the disk is full. */
+static void
+sync_journal(struct store *s)
+{
+    enum status st = s->journal != NULL ? journal_sync(s->journal) : ST_OK;
+    if (st != ST_OK) {
+        note_failed_sync(s, false);
+        log_error("JetStream store %s: sync of the journal: %s", s->path, status_text(st));
     }
 }
 
 /* True: tells how many pages of the log are not in the file yet. SQLite counts only those that were
- * there when it began. */
+ * there when it began. last: with the writer held, so no sync of ours. */
 static bool
-copy(struct store *s, sqlite3 *db, int *left)
+copy(struct store *s, sqlite3 *db, int *left, bool last)
 {
-    int done;
-    if (sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &done) != SQLITE_OK) {
-        return false;
+    int done = 0;
+    (void)pthread_mutex_lock(&s->file_lock);
+    int rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &done);
+    *left = rc == SQLITE_OK ? s->wal_pages - done : 1;
+    if (rc == SQLITE_OK && *left > 0 && !last) {
+        rc = sync_file(db);
     }
-    *left = s->wal_pages - done;
-    return true;
+    if ((rc & 0xff) == SQLITE_IOERR) {
+        note_failed_sync(s, true);
+    }
+    (void)pthread_mutex_unlock(&s->file_lock);
+    return rc == SQLITE_OK;
 }
+
+/* ---- after a sync that failed ---- */
+
+/* Each page of the file that the log has is written once more, as the system shows it. */
+static int
+rewrite_pages(struct store *s)
+{
+    enum { LOG_HEAD = 32, PAGE_HEAD = 24 };
+    sqlite3_file *file = NULL;
+    sqlite3_file *wal = NULL;
+    sqlite3_int64 size = 0;
+    int page_size = (int)s->page_size;
+    char *page = mem_alloc_raw((size_t)page_size);
+    int rc = page != NULL ? sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+                          : SQLITE_NOMEM;
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+    }
+    if (rc == SQLITE_OK) {
+        rc = file->pMethods->xFileSize(file, &size);
+    }
+    for (int i = 0; i < s->wal_pages && rc == SQLITE_OK; i++) {
+        unsigned char number[4];
+        sqlite3_int64 at = LOG_HEAD + (sqlite3_int64)i * (PAGE_HEAD + page_size);
+        rc = wal->pMethods->xRead(wal, number, (int)sizeof(number), at);
+        at = ((sqlite3_int64)number[0] << 24 | number[1] << 16 | number[2] << 8 | number[3]) - 1;
+        at *= page_size;
+        if (rc != SQLITE_OK || at < 0 || at + page_size > size) {
+            continue;
+        }
+        rc = file->pMethods->xRead(file, page, page_size, at);
+        if (rc == SQLITE_OK) {
+            rc = file->pMethods->xWrite(file, page, page_size, at);
+        }
+    }
+    mem_free(page);
+    return rc == SQLITE_OK ? sync_file(s->db) : rc;
+}
+
+/* The system may have let go of what a failed sync was to write, and the next sync says nothing of
+ * it: a commit behind a hole in the log would be lost with the power, whatever its own sync says.
+ * So the log goes into the file, from which a start needs no log. NB: until then the log has all
+ * that is in doubt, for it starts over only when all of it is in the file. */
+int
+store_mend(struct store *s)
+{
+    if (!s->unsound) {
+        return SQLITE_OK;
+    }
+    int all = 0;
+    int done = 0;
+    (void)pthread_mutex_lock(&s->file_lock);
+    int rc = s->file_unsound ? rewrite_pages(s) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        s->file_unsound = false;
+        rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_RESTART, &all, &done);
+    }
+    if (rc == SQLITE_OK && all != done) {
+        rc = SQLITE_BUSY;
+    }
+    if (rc == SQLITE_OK) {
+        s->unsound = false;
+        s->wal_restarts = true;
+    }
+    (void)pthread_mutex_unlock(&s->file_lock);
+    return rc;
+}
+
+/* On the checkpointer's thread; tried again with the next checkpoint, sync or commit. */
+static void
+mend(struct store *s)
+{
+    store_hold(s);
+    if (store_mend(s) != SQLITE_OK) {
+        log_error("JetStream store %s: not all is on the disk since a sync failed", s->path);
+    }
+    store_unhold(s);
+}
+
+/* ---- checkpoints ---- */
 
 static int64_t
 wal_bytes(const struct store *s)
@@ -101,20 +209,21 @@ checkpoint(struct store *s, sqlite3 *db)
 {
     int left = 1;
     bool hold = false;
+    if (s->unsound) {
+        mend(s);
+        return;
+    }
     int rounds = wal_bytes(s) >= s->over_from ? ROUNDS : 1;
     for (int i = 0; i < rounds && left > 0 && !hold; i++) {
         int64_t begin = clock_mono_ns();
-        if (!copy(s, db, &left)) {
+        if (!copy(s, db, &left, false)) {
             return;
-        }
-        if (left > 0) {
-            sync_file(db);
         }
         hold = rounds > 1 && left > 0 && may_hold(s, left, clock_mono_ns() - begin < QUICK_NS);
     }
     if (hold) {
         store_hold(s);
-        if (!copy(s, db, &left)) {
+        if (!copy(s, db, &left, true)) {
             left = 1;
         }
         store_unhold(s);
@@ -131,8 +240,13 @@ work(struct store *s, sqlite3 *db, int64_t *next_sync)
     (void)pthread_mutex_unlock(&s->ckpt_lock);
     if (!s->opts.durable && clock_mono_ns() >= *next_sync) {
         *next_sync = clock_mono_ns() + s->opts.sync_interval;
-        if (atomic_exchange(&s->unsynced, false)) {
+        if (atomic_exchange(&s->unsynced, false) || s->unsound) {
+            store_drain(s);
             sync_wal(s);
+            sync_journal(s);
+        }
+        if (s->unsound) {
+            mend(s);
         }
     }
     if (wanted && db != NULL) {
@@ -179,6 +293,7 @@ on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     (void)name;
     struct store *s = arg;
     s->wal_pages = pages;
+    s->wal_restarts = false;
     return SQLITE_OK;
 }
 
@@ -215,7 +330,8 @@ store_checkpointer_stop(struct store *s)
 bool
 store_is_quick(struct store *s)
 {
-    return s->path == NULL || (!s->opts.durable && !s->wal_restarts);
+    return s->path == NULL || (!s->opts.durable && !s->wal_restarts && !s->held &&
+                               (s->journal == NULL || journal_has_room(s->journal)));
 }
 
 void
@@ -225,7 +341,6 @@ store_checkpoint_after(struct store *s)
         return;
     }
     s->unsynced = true;
-    s->wal_restarts = false;
     int64_t bytes = wal_bytes(s);
     if (bytes < s->wal_asked) {
         s->wal_asked = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the store, for stream/store*.c alone. */
+/* The inside of the store, for stream/store*.c and journal.c alone. */
 #ifndef STREAM_STORE_PRIV_H
 #define STREAM_STORE_PRIV_H
 
@@ -12,7 +12,12 @@
 #include "server/base/list.h"
 #include "stream/store.h"
 
-enum { STORE_READERS = 8 };
+enum { STORE_READERS = 8, STORE_VERSION = 2 };
+
+#define STORE_SET_VERSION "PRAGMA user_version=2;"
+#define STORE_JOURNAL_TABLE                                                                        \
+    "CREATE TABLE IF NOT EXISTS journal(id INTEGER PRIMARY KEY, file INTEGER, salt INTEGER,"       \
+    " turn INTEGER, place INTEGER);"
 
 /* Statements of the writer beyond one per kind of operation. */
 enum store_stmt {
@@ -30,6 +35,7 @@ enum store_stmt {
     STMT_DEL_CHUNKS,
     STMT_FIRST_ROW,
     STMT_PROBE,
+    STMT_PUT_PLACE,
     STMT_COUNT_
 };
 
@@ -41,8 +47,9 @@ struct store_reader {
     sqlite3_stmt *heads;
 };
 
-/* lock guards what is below it up to next_id. readers_lock: readers. In memory db_lock is held by
- * the writer for a transaction, and by a reader. The rest belongs to whoever has the writer's role:
+/* lock guards what is below it up to next_id. readers_lock: readers. In memory, and while
+ * `held`, db_lock is held by the writer for a transaction, and by a reader. file_lock: copies of
+ * the log and syncs of the file. The rest belongs to whoever has the writer's role:
  * while `writing` is set, the thread that set it, else whoever holds the lock. */
 struct store {
     struct store_opts opts;
@@ -54,8 +61,13 @@ struct store {
     sqlite3 *db;                      /* owned: the writer's */
     sqlite3_stmt *stmts[STMT_COUNT_]; /* owned */
     struct list_node kept;            /* operations of a failed transaction, to be tried again */
+    struct journal *journal;          /* owned; NULL: there is none */
+    bool journal_ok;                  /* may be written: no failure since it was in order */
     bool garbage;                     /* there is some; looked at under the lock as well */
     bool synced;                      /* commits sync now */
+    /* Since a start on a disk that takes nothing: what the journal has is in an open transaction,
+     * where reads find it. */
+    _Atomic bool held;
 
     pthread_mutex_t lock;
     pthread_cond_t cond;
@@ -72,6 +84,7 @@ struct store {
     int64_t retry_at;   /* and what is kept */
     int64_t garbage_at; /* not before then a transaction for garbage alone */
     bool busy;          /* something was written since the last of these */
+    int64_t drain_at;   /* and what the journal has */
     uint64_t *free_ids; /* owned array */
     size_t n_free, cap_free;
     _Atomic uint64_t next_id;
@@ -86,6 +99,9 @@ struct store {
     pthread_mutex_t ckpt_lock;
     bool ckpt_wanted, ckpt_stop; /* under ckpt_lock */
     pthread_cond_t ckpt_cond;
+    pthread_mutex_t file_lock;
+    _Atomic bool unsound;      /* a sync has failed, see store_mend */
+    bool file_unsound;         /* of the file itself; under file_lock */
     _Atomic bool unsynced;     /* deferred: commits that no sync has followed */
     _Atomic bool wal_restarts; /* the next commit begins the log anew */
     _Atomic int wal_pages;     /* in the log */
@@ -95,6 +111,7 @@ struct store {
     int64_t page_size;
 
     _Atomic int failing; /* what the last transaction failed with, of SQLite; 0: it did not */
+    _Atomic uint64_t journaled, drained; /* records so far, and of them in the database */
     _Atomic uint64_t failures, commits, ops;
     _Atomic int64_t worst_commit;
 };
@@ -107,21 +124,45 @@ int store_connect(struct store *s, sqlite3 **out);
 int store_prepare_writer(struct store *s);
 void store_finalize_writer(struct store *s);
 void store_release_id(struct store *s, uint64_t id);
-/* One transaction of these. in_turn: as in store_queue.c. */
-enum status store_transact(struct store *s, const struct list_node *ops, bool in_turn) MUST_CHECK;
+enum store_way {
+    STORE_WAY_ANY,
+    STORE_WAY_IN_TURN, /* as in store_queue.c */
+    STORE_WAY_DRAIN,   /* the database shall have all */
+};
+/* One transaction of these. */
+enum status store_transact(struct store *s, const struct list_node *ops,
+                           enum store_way way) MUST_CHECK;
 /* Tells all (empty after it); where it failed, what is no message is kept. */
 void store_finish(struct store *s, struct list_node *ops, enum status st);
 /* At the stop: what could not be written is let go, a start finds out. */
 void store_let_go(struct store *s);
+/* What the journal has goes into a transaction that stays open, for reads. In what store_transact
+ * does, or before any reader. */
+int store_hold_undrained(struct store *s);
 /* store_queue.c: takes the writer's role, and gives it back. */
 void store_hold(struct store *s);
 void store_unhold(struct store *s);
+/* Takes the role for a transaction that leaves nothing undrained. */
+void store_drain(struct store *s);
+/* store_journal.c. Opens the journal, and has the database take what a killed server left in it.
+ * On failure *err as in store_open; that it could not be made is no failure. */
+enum status store_journal_open(struct store *s, char **err) MUST_CHECK;
+/* At the stop: drained, the database stands alone. */
+void store_journal_retire(struct store *s);
+/* With the writer's role: true where a record holds these now, ST_OK's equal of a transaction. *n:
+ * how many. */
+bool store_journal_write(struct store *s, const struct list_node *ops, uint64_t *n);
+/* In a transaction: the place after it. new_turn: it keeps the store's promise by itself. */
+int store_journal_put_place(struct store *s, bool new_turn);
 /* store_checkpoint.c */
 enum status store_checkpointer_start(struct store *s) MUST_CHECK;
 void store_checkpointer_stop(struct store *s);
 /* Fills the empty log with zeros as far as it usually grows, so that commits do not change the size
  * of a file: a sync is cheaper then. Does what it can. */
 void store_make_wal_room(struct store *s);
+/* With the writer's role and no transaction open: where a sync has failed since the last time, all
+ * that the log has is brought into the file and synced there, and the log starts over. */
+int store_mend(struct store *s) MUST_CHECK;
 /* After a commit, with the writer's role: wakes the checkpointer where the log has grown. */
 void store_checkpoint_after(struct store *s);
 /* A small transaction now will not wait for the disk. With the writer's role. */

@@ -2,17 +2,19 @@
 /* Who writes, and when. Happy path: what is pushed wakes the writer, which takes all that waits
  * into one transaction. Two kinds of pushes need no waking: what an I/O thread pushes in a turn is
  * written by that thread at the end of the turn, where that is quick, and what nobody waits for
- * goes along with the next transaction. Garbage is deleted in small transactions of the thread,
- * with pauses while there is other work. Whoever writes has the writer's role (`writing`) up to the
- * last `done`, so that transactions and callbacks come one after the other.
- * Failure: after an error what is kept is tried again with the next, RETRY_NS later at the most; a
- * page is written then even where nothing is kept, so that `failing` ends by itself. */
+ * goes along with the next transaction; so does what the journal holds, or 20 ms later. Garbage is
+ * deleted in small transactions of the thread, with pauses while there is other work. Whoever
+ * writes has the writer's role (`writing`) up to the last `done`, so that transactions and
+ * callbacks come one after the other. Failure: after an error what is kept is tried again with the
+ * next, RETRY_NS later at the most; a page is written then even where nothing is kept, so that
+ * `failing` ends by itself. */
 #include <string.h>
 #include <time.h>
 
 #include "server/base/assert.h"
 #include "server/base/clock.h"
 #include "server/base/mem.h"
+#include "stream/journal.h"
 #include "stream/store_priv.h"
 
 #define RETRY_NS    (100 * CLOCK_MS)
@@ -167,10 +169,25 @@ pace(struct store *s, bool any, enum status st)
     s->garbage_at = st == ST_OK && !slow ? 0 : clock_mono_ns() + PAUSE_NS;
 }
 
-/* One transaction. Enters and leaves under the lock, with the role free. in_turn: on an I/O thread;
+/* When what is left over has its turn. Under the lock, with the role. */
+static void
+note_times(struct store *s, enum status st)
+{
+    int64_t now = clock_mono_ns();
+    s->retry_at = st != ST_OK ? now + RETRY_NS : 0;
+    if (s->journal == NULL || journal_is_drained(s->journal)) {
+        s->drain_at = 0;
+    } else if (st != ST_OK) {
+        s->drain_at = s->retry_at;
+    } else if (s->drain_at == 0) {
+        s->drain_at = now + LAZY_NS;
+    }
+}
+
+/* One transaction. Enters and leaves under the lock, with the role free. In turn: on an I/O thread;
  * where that would have to wait for another process ST_EXISTS, and nothing has happened. */
 static enum status
-write_once(struct store *s, bool in_turn)
+write_once(struct store *s, enum store_way way)
 {
     struct list_node ops;
     list_init(&ops);
@@ -178,7 +195,8 @@ write_once(struct store *s, bool in_turn)
     take(s, &ops);
     bool any = !list_is_empty(&ops);
     (void)pthread_mutex_unlock(&s->lock);
-    enum status st = store_transact(s, &ops, in_turn);
+    enum status st = store_transact(s, &ops, way);
+    bool in_turn = way == STORE_WAY_IN_TURN;
     bool busy = in_turn && st == ST_EXISTS;
     if (!busy) {
         store_finish(s, &ops, st);
@@ -194,9 +212,9 @@ write_once(struct store *s, bool in_turn)
     if (busy) {
         give_back(s, &ops);
     }
+    note_times(s, st);
     give_role(s);
     pace(s, any, st);
-    s->retry_at = st != ST_OK ? clock_mono_ns() + RETRY_NS : 0;
     return st;
 }
 
@@ -210,13 +228,26 @@ store_turn_end(struct store *s, bool may_write)
     }
     bool can = may_write && s->running && !s->stopping && !s->writing && !s->hold &&
                list_is_empty(&s->kept) && store_is_quick(s);
-    bool done = can && write_once(s, true) == ST_OK;
+    bool done = can && write_once(s, STORE_WAY_IN_TURN) == ST_OK;
     if (!done) {
         wake(s);
-    } else if (s->urgent || (s->garbage && !s->timed)) {
+    } else if (s->urgent || ((s->garbage || s->drain_at != 0) && !s->timed)) {
         (void)pthread_cond_signal(&s->cond);
     }
     (void)pthread_mutex_unlock(&s->lock);
+}
+
+void
+store_drain(struct store *s)
+{
+    struct list_node none;
+    list_init(&none);
+    store_hold(s);
+    if (s->journal != NULL && !journal_is_drained(s->journal) &&
+        store_transact(s, &none, STORE_WAY_DRAIN) == ST_OK) {
+        store_checkpoint_after(s);
+    }
+    store_unhold(s);
 }
 
 /* ---- the thread ---- */
@@ -231,6 +262,9 @@ next_look(const struct store *s)
     }
     if ((!list_is_empty(&s->kept) || s->failing != 0) && (at == 0 || s->retry_at < at)) {
         at = s->retry_at;
+    }
+    if (s->drain_at != 0 && (at == 0 || s->drain_at < at)) {
+        at = s->drain_at;
     }
     return at;
 }
@@ -263,7 +297,8 @@ thread_main(void *arg)
         if (s->stopping && list_is_empty(&s->queue) && list_is_empty(&s->kept)) {
             break;
         }
-        enum status st = write_once(s, false);
+        bool drain = s->drain_at != 0 && clock_mono_ns() >= s->drain_at;
+        enum status st = write_once(s, drain ? STORE_WAY_DRAIN : STORE_WAY_ANY);
         if (s->stopping && st != ST_OK && list_is_empty(&s->queue)) {
             break;
         }
@@ -315,4 +350,5 @@ store_stop(struct store *s)
     (void)pthread_mutex_unlock(&s->lock);
     store_finish(s, &rest, ST_CLOSED);
     store_let_go(s);
+    store_journal_retire(s);
 }

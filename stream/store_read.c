@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers are connections of their own, kept in a small pool; in memory there is the writer's only,
- * under its lock. */
+ * under its lock; so too while the journal is held. */
 #include "stream/store_read.h"
 
 #include <stdio.h>
@@ -41,30 +41,35 @@ reader_prepare(struct store_reader *r)
     return rc;
 }
 
-/* In memory the writer's lock is held from here to reader_give. */
+/* Of the writer's connection its lock is held from here to reader_give. */
 static enum status
 reader_take(struct store *s, struct store_reader *r)
 {
-    if (s->path == NULL) {
+    bool held = s->held;
+    bool alone = s->path == NULL || held;
+    bool found = false;
+    if (alone) {
         (void)pthread_mutex_lock(&s->db_lock);
     }
-    (void)pthread_mutex_lock(&s->readers_lock);
-    bool found = s->n_readers > 0;
-    if (found) {
-        *r = s->readers[--s->n_readers];
+    if (!held) {
+        (void)pthread_mutex_lock(&s->readers_lock);
+        found = s->n_readers > 0;
+        if (found) {
+            *r = s->readers[--s->n_readers];
+        }
+        (void)pthread_mutex_unlock(&s->readers_lock);
     }
-    (void)pthread_mutex_unlock(&s->readers_lock);
     if (found) {
         return ST_OK;
     }
-    *r = (struct store_reader){.db = s->path == NULL ? s->db : NULL};
-    int rc = s->path == NULL ? SQLITE_OK : store_connect(s, &r->db);
+    *r = (struct store_reader){.db = alone ? s->db : NULL};
+    int rc = alone ? SQLITE_OK : store_connect(s, &r->db);
     if (rc == SQLITE_OK) {
         rc = reader_prepare(r);
     }
     if (rc != SQLITE_OK) {
         reader_close(s, r);
-        if (s->path == NULL) {
+        if (alone) {
             (void)pthread_mutex_unlock(&s->db_lock);
         }
     }
@@ -74,16 +79,20 @@ reader_take(struct store *s, struct store_reader *r)
 static void
 reader_give(struct store *s, struct store_reader *r)
 {
-    (void)pthread_mutex_lock(&s->readers_lock);
-    bool kept = s->n_readers < STORE_READERS;
-    if (kept) {
-        s->readers[s->n_readers++] = *r;
+    bool kept = false;
+    bool alone = r->db == s->db;
+    if (s->path == NULL || !alone) {
+        (void)pthread_mutex_lock(&s->readers_lock);
+        kept = s->n_readers < STORE_READERS;
+        if (kept) {
+            s->readers[s->n_readers++] = *r;
+        }
+        (void)pthread_mutex_unlock(&s->readers_lock);
     }
-    (void)pthread_mutex_unlock(&s->readers_lock);
     if (!kept) {
         reader_close(s, r);
     }
-    if (s->path == NULL) {
+    if (alone) {
         (void)pthread_mutex_unlock(&s->db_lock);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the store: synchronous, any thread, sees what is committed. */
+/* Reading the store: synchronous, any thread, sees what the database has. */
 #ifndef STREAM_STORE_READ_H
 #define STREAM_STORE_READ_H
 
@@ -10,6 +10,11 @@
 #include "server/base/status.h"
 #include "stream/msg.h"
 #include "stream/store.h"
+
+/* What is committed may be in the journal alone for some 20 ms, where no read sees it: whoever is
+ * told of a commit keeps it in memory until store_is_drained says so of the mark taken then. */
+uint64_t store_mark(const struct store *s);
+bool store_is_drained(const struct store *s, uint64_t mark);
 
 /* Messages of rows lo … hi in their order (desc: the other way), at most n of them and about
  * max_bytes, each with one reference. seq = offset of the row + base. subject(ctx, id) gives the

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transaction, by whoever has the writer's role. Happy path: begins, does each operation, deletes
- * a slice of garbage where it has a transaction of its own or little weight beside many operations,
- * commits; then tells. Failure: everything is rolled back; messages are reported as failed, other
- * operations wait in `kept` for the next transaction. */
+/* A transaction, by whoever has the writer's role. Happy path: a small one is a record of the
+ * journal; else begins, does what the journal holds and each operation, deletes a slice of garbage
+ * where it has a transaction of its own or little weight beside many operations, commits; then
+ * tells. Failure: the journal is left alone until a transaction has succeeded, everything is rolled
+ * back; messages are reported as failed, other operations wait in `kept` for the next transaction.
+ */
 #include <string.h>
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/mem.h"
+#include "stream/journal.h"
 #include "stream/store_priv.h"
 
 #define SLICE_NS CLOCK_MS /* whoever comes meanwhile waits for the end of it */
@@ -40,7 +43,7 @@ static const char *const texts[STMT_COUNT_] = {
     [STMT_DEL_SLICE] = "DELETE FROM message WHERE id BETWEEN ? AND ?",
     [STMT_DEL_CHUNKS] = "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
     [STMT_FIRST_ROW] = "SELECT min(id) FROM message WHERE id BETWEEN ? AND ?",
-    [STMT_PROBE] = "PRAGMA user_version=1",
+    [STMT_PROBE] = STORE_SET_VERSION,
 };
 
 int
@@ -106,17 +109,32 @@ bind_bytes(sqlite3_stmt *q, int at, const char *p, size_t n)
     }
 }
 
+/* op.name is the header block, op.data the payload, as the journal has them. */
+static int
+append(struct store *s, const struct journal_entry *e)
+{
+    sqlite3_stmt *q = s->stmts[STORE_APPEND];
+    (void)sqlite3_bind_int64(q, 2, e->ts);
+    (void)sqlite3_bind_int64(q, 3, e->op.subject_id);
+    (void)sqlite3_bind_int64(q, 4, e->flags);
+    bind_bytes(q, 5, e->op.name, e->op.name_len);
+    bind_bytes(q, 6, e->op.data, e->op.data_len);
+    return run_u64(s, STORE_APPEND, e->op.row);
+}
+
 static int
 op_append(struct store *s, const struct store_op *op)
 {
-    sqlite3_stmt *q = s->stmts[STORE_APPEND];
     const struct msg *m = op->msg;
-    (void)sqlite3_bind_int64(q, 2, m->ts);
-    (void)sqlite3_bind_int64(q, 3, op->subject_id);
-    (void)sqlite3_bind_int64(q, 4, m->flags);
-    bind_bytes(q, 5, msg_hdr(m), m->hdr_len);
-    bind_bytes(q, 6, msg_data(m), m->data_len);
-    return run_u64(s, STORE_APPEND, op->row);
+    struct journal_entry e = {.op = {.subject_id = op->subject_id,
+                                     .row = op->row,
+                                     .name = msg_hdr(m),
+                                     .name_len = m->hdr_len,
+                                     .data = msg_data(m),
+                                     .data_len = m->data_len},
+                              .ts = m->ts,
+                              .flags = m->flags};
+    return append(s, &e);
 }
 
 static int
@@ -281,19 +299,21 @@ collect(struct store *s, int64_t most, uint64_t *freed)
     return rc;
 }
 
-static void
+static int
 set_sync(struct store *s, bool on)
 {
-    if (s->path != NULL && s->synced != on &&
-        sqlite3_exec(s->db, on ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL,
-                     NULL, NULL) == SQLITE_OK) {
-        s->synced = on;
+    if (s->path == NULL || s->synced == on) {
+        return SQLITE_OK;
     }
+    int rc = sqlite3_exec(s->db, on ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL,
+                          NULL, NULL);
+    s->synced = rc == SQLITE_OK ? on : s->synced;
+    return rc;
 }
 
 /* A turn on an I/O thread does not wait for another process that holds the file. */
 static int
-begin(struct store *s, bool in_turn)
+begin_tx(struct store *s, bool in_turn)
 {
     if (in_turn) {
         (void)sqlite3_busy_timeout(s->db, 0);
@@ -305,18 +325,53 @@ begin(struct store *s, bool in_turn)
     return rc;
 }
 
-/* All between begin and end. *n: operations done; *freed: a stream's number that is free then. */
 static int
-work(struct store *s, const struct list_node *ops, uint64_t *n, uint64_t *freed)
+do_entry(void *arg, const struct journal_entry *e)
+{
+    return e->op.kind == STORE_APPEND ? append(arg, e) : do_op(arg, &e->op);
+}
+
+/* One transaction and what it changes beside the operations. */
+struct tx {
+    const struct list_node *ops;
+    bool in_turn, sync;
+    bool moves;     /* the journal's place, to a new turn where it keeps the store's promise: */
+    bool new_turn;  /* what came before it cannot be lost without it */
+    uint64_t n;     /* operations done */
+    uint64_t freed; /* a stream's number that is free then */
+};
+
+static void
+plan(const struct store *s, struct tx *t)
+{
+    if (s->journal == NULL) {
+        return;
+    }
+    bool needed = !s->opts.durable || !journal_is_at_start(s->journal);
+    t->new_turn = !s->opts.durable || s->synced;
+    t->moves =
+        !s->journal_ok || !journal_is_drained(s->journal) || (needed && !list_is_empty(t->ops));
+}
+
+/* All between begin and end. */
+static int
+work(struct store *s, struct tx *t)
 {
     /* Writes a page though nothing changes: does the disk take it again? */
     int rc = s->failing != SQLITE_OK ? run(s, STMT_PROBE) : SQLITE_OK;
-    for (const struct list_node *it = ops->next; it != ops && rc == SQLITE_OK; it = it->next) {
-        rc = do_op(s, LIST_ENTRY(it, const struct store_op, node));
-        (*n)++;
+    if (rc == SQLITE_OK && t->moves) {
+        rc = journal_each(s->journal, do_entry, s);
     }
-    if (rc == SQLITE_OK && s->garbage && (*n == 0 || *n >= RIDE_OPS)) {
-        rc = collect(s, SLICE_NS, freed);
+    for (const struct list_node *it = t->ops->next; it != t->ops && rc == SQLITE_OK;
+         it = it->next) {
+        rc = do_op(s, LIST_ENTRY(it, const struct store_op, node));
+        t->n++;
+    }
+    if (rc == SQLITE_OK && s->garbage && (t->n == 0 || t->n >= RIDE_OPS)) {
+        rc = collect(s, SLICE_NS, &t->freed);
+    }
+    if (rc == SQLITE_OK && t->moves) {
+        rc = store_journal_put_place(s, t->new_turn);
     }
     return rc == SQLITE_OK ? run(s, STMT_COMMIT) : rc;
 }
@@ -332,11 +387,27 @@ succeeded(struct store *s)
     }
 }
 
+int
+store_hold_undrained(struct store *s)
+{
+    int rc = sqlite3_exec(s->db, "PRAGMA cache_spill=OFF", NULL, NULL, NULL);
+    if (rc == SQLITE_OK) {
+        rc = begin_tx(s, false);
+    }
+    if (rc == SQLITE_OK) {
+        rc = journal_each(s->journal, do_entry, s);
+    }
+    s->held = true;
+    return rc;
+}
+
 static enum status
 failed(struct store *s, int rc)
 {
     static struct log_limit lim;
     uint64_t held;
+    s->journal_ok = false;
+    s->unsound = s->unsound || rc == SQLITE_IOERR_FSYNC;
     atomic_fetch_add(&s->failures, 1);
     if (atomic_exchange(&s->failing, rc) != rc && log_limit_pass(&lim, &held)) {
         log_error("JetStream store %s: %s", s->path != NULL ? s->path : "in memory",
@@ -345,43 +416,85 @@ failed(struct store *s, int rc)
     return store_status(rc) != ST_OK ? store_status(rc) : ST_IO;
 }
 
-enum status
-store_transact(struct store *s, const struct list_node *ops, bool in_turn)
+/* From begin to end; what is held is let go for it, and again where it fails. */
+static int
+attempt(struct store *s, struct tx *t)
 {
-    uint64_t freed = 0;
-    uint64_t n = 0;
-    int64_t start = clock_mono_ns();
-    /* Garbage alone may come back after a power loss. */
-    set_sync(s, s->opts.durable && !list_is_empty(ops));
-    if (s->path == NULL) {
+    bool held = s->held;
+    bool alone = s->path == NULL || held;
+    if (alone) {
         (void)pthread_mutex_lock(&s->db_lock);
     }
-    int rc = begin(s, in_turn);
-    bool busy = in_turn && (rc & 0xff) == SQLITE_BUSY;
+    if (held && sqlite3_get_autocommit(s->db) == 0) {
+        (void)run(s, STMT_ROLLBACK);
+    }
+    int rc = s->opts.durable ? store_mend(s) : SQLITE_OK;
     if (rc == SQLITE_OK) {
-        rc = work(s, ops, &n, &freed);
+        rc = set_sync(s, t->sync);
+    }
+    if (rc == SQLITE_OK) {
+        plan(s, t);
+        rc = begin_tx(s, t->in_turn);
+    }
+    if (rc == SQLITE_OK) {
+        rc = work(s, t);
         if (rc != SQLITE_OK && sqlite3_get_autocommit(s->db) == 0) {
             (void)run(s, STMT_ROLLBACK);
         }
     }
-    if (s->path == NULL) {
+    if (held && rc == SQLITE_OK) {
+        s->held = false;
+    } else if (held) {
+        (void)store_hold_undrained(s);
+    }
+    if (alone) {
         (void)pthread_mutex_unlock(&s->db_lock);
     }
+    return rc;
+}
+
+static enum status
+transact(struct store *s, struct tx *t)
+{
+    int rc = attempt(s, t);
     if (rc != SQLITE_OK) {
+        bool busy = t->in_turn && (rc & 0xff) == SQLITE_BUSY;
         return busy ? ST_EXISTS : failed(s, rc);
     }
     if (s->failing != SQLITE_OK) {
         succeeded(s);
     }
-    if (freed != 0) {
-        store_release_id(s, freed);
+    if (t->moves) {
+        journal_drained(s->journal, t->new_turn);
+        s->drained = s->journaled;
+        s->journal_ok = s->journal_ok || t->new_turn;
+    }
+    if (t->freed != 0) {
+        store_release_id(s, t->freed);
+    }
+    return ST_OK;
+}
+
+enum status
+store_transact(struct store *s, const struct list_node *ops, enum store_way way)
+{
+    struct tx t = {.ops = ops, .in_turn = way == STORE_WAY_IN_TURN};
+    int64_t start = clock_mono_ns();
+    if (way == STORE_WAY_DRAIN || !store_journal_write(s, ops, &t.n)) {
+        /* Garbage alone, and what the journal has, may come back after a power loss. */
+        bool repair = s->journal != NULL && !s->journal_ok;
+        t.sync = s->opts.durable && (repair || !list_is_empty(ops));
+        enum status st = transact(s, &t);
+        if (st != ST_OK) {
+            return st;
+        }
     }
     int64_t took = clock_mono_ns() - start;
     if (took > s->worst_commit) {
         s->worst_commit = took;
     }
     atomic_fetch_add(&s->commits, 1);
-    atomic_fetch_add(&s->ops, n);
+    atomic_fetch_add(&s->ops, t.n);
     return ST_OK;
 }
 

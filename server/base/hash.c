@@ -10,7 +10,7 @@
 #include <xxhash.h>
 #pragma GCC diagnostic pop
 
-static _Atomic uint64_t seed;
+static _Atomic uint64_t secret;
 
 static uint64_t
 draw_seed(void)
@@ -20,15 +20,21 @@ draw_seed(void)
         drawn = (uint64_t)(uintptr_t)&drawn | 1;
     }
     uint64_t none = 0;
-    return atomic_compare_exchange_strong(&seed, &none, drawn) ? drawn : none;
+    return atomic_compare_exchange_strong(&secret, &none, drawn) ? drawn : none;
 }
 
 uint64_t
 hash_bytes(const void *data, size_t n)
 {
-    uint64_t s = atomic_load_explicit(&seed, memory_order_relaxed);
+    uint64_t s = atomic_load_explicit(&secret, memory_order_relaxed);
     if (s == 0) {
         s = draw_seed();
     }
     return XXH3_64bits_withSeed(data, n, s);
+}
+
+uint64_t
+hash_seeded(const void *data, size_t n, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(data, n, seed);
 }

@@ -8,5 +8,7 @@
 #include <stdint.h>
 
 uint64_t hash_bytes(const void *data, size_t n);
+/* A checksum: the same seed gives the same in every process, so it may be kept in a file. */
+uint64_t hash_seeded(const void *data, size_t n, uint64_t seed);
 
 #endif

@@ -37,7 +37,7 @@ static struct image images[FILES];
 static sqlite3_vfs *real_vfs;
 static unsigned rng;
 static long cut_after;
-static int is_dead, disk_full, one_in_fails;
+static int is_dead, disk_full, one_in_fails, one_sync_in_fails;
 
 static unsigned
 draw(void)
@@ -116,6 +116,18 @@ apply_pending(struct image *im, const struct pending *p, size_t n)
     }
 }
 
+/* A later sync knows nothing of what one that failed has let go. */
+static void
+lose_some(struct image *im)
+{
+    for (const struct pending *p = im->first; p != NULL; p = p->next) {
+        if (p->n < 0 || draw() % 2 == 0) {
+            apply_pending(im, p, p->n > 0 ? (size_t)p->n : 0);
+        }
+    }
+    forget_pending(im);
+}
+
 /* SQLITE_OK, or what this write or sync fails with. */
 static int
 fault(int is_write)
@@ -131,6 +143,9 @@ fault(int is_write)
     }
     if (one_in_fails > 0 && draw() % (unsigned)one_in_fails == 0) {
         return is_write ? SQLITE_IOERR_WRITE : SQLITE_IOERR_FSYNC;
+    }
+    if (!is_write && one_sync_in_fails > 0 && draw() % (unsigned)one_sync_in_fails == 0) {
+        return SQLITE_IOERR_FSYNC;
     }
     return SQLITE_OK;
 }
@@ -223,6 +238,8 @@ f_sync(sqlite3_file *f, int flags)
             apply_pending(im, p, p->n > 0 ? (size_t)p->n : 0);
         }
         forget_pending(im);
+    } else if (rc == SQLITE_IOERR_FSYNC) {
+        lose_some(im);
     }
     (void)pthread_mutex_unlock(&lock);
     return rc;
@@ -376,6 +393,7 @@ power_vfs_reset(unsigned seed)
     is_dead = 0;
     disk_full = 0;
     one_in_fails = 0;
+    one_sync_in_fails = 0;
 }
 
 void
@@ -399,6 +417,14 @@ power_vfs_errors(int one_in)
 {
     (void)pthread_mutex_lock(&lock);
     one_in_fails = one_in;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void
+power_vfs_sync_errors(int one_in)
+{
+    (void)pthread_mutex_lock(&lock);
+    one_sync_in_fails = one_in;
     (void)pthread_mutex_unlock(&lock);
 }
 

@@ -15,7 +15,9 @@ void power_vfs_cut_after(long n);
 void power_vfs_restart(void);
 /* Every write fails for want of space while on. */
 void power_vfs_disk_full(int on);
-/* One in n writes and syncs fails; 0: none. */
+/* One in n writes and syncs fails, or syncs only; 0: none. After a sync that failed some of what it
+ * was to write is found after a loss of power and some is not, whatever is synced later. */
 void power_vfs_errors(int one_in);
+void power_vfs_sync_errors(int one_in);
 
 #endif

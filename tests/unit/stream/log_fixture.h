@@ -167,7 +167,7 @@ fixture_fini(struct fixture *f)
 {
     char path[128];
     static const char *const names[] = {"sluice.db", "sluice.db-wal", "sluice.db-shm",
-                                        "sluice.lock"};
+                                        "sluice.journal", "sluice.lock"};
     fixture_wait(f);
     store_stop(f->store);
     mlog_free(f->log);

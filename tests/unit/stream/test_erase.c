@@ -3,12 +3,14 @@
  * write as much as there was. */
 #include "tests/support/cmk.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stream/js_priv.h"
 #include "stream/store_priv.h"
+#include "stream/store_read.h"
 #include "stream/stream_priv.h"
 #include "tests/support/js_kit.h"
 
@@ -74,6 +76,9 @@ pages_to_delete(struct stream *s, bool no_erase)
         delete_message(s, st.last_seq - i, no_erase);
     }
     kit_settle();
+    while (!store_is_drained(kit_js()->file, store_mark(kit_js()->file))) {
+        (void)sched_yield();
+    }
     return kit_js()->file->wal_pages - before;
 }
 

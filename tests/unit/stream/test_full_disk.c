@@ -230,7 +230,7 @@ test_what_is_deleted_on_a_full_disk_is_there_again_where_the_server_ends_before(
     s = find("F");
     assert_int_equal(count(s), 3);
     assert_true(has_consumer(s, "c") && is_there("G"));
-    power_vfs_disk_full(0);
+    make_room();
     publish("f.1", "{\"stream\":\"F\",\"seq\":4}");
     stream_unref(s);
 }
