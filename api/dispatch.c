@@ -152,21 +152,21 @@ end_of_push(enum status st)
     }
 }
 
-/* What the queue has to know of it beyond the copy. timeout: of its header, if has_timeout. */
+/* What the queue has to know of it beyond the copy. timeout: of its header, or 0. */
 static void
-prepare(struct api *a, struct api_request *r, const struct api_message *m, bool has_timeout,
-        int64_t timeout)
+prepare(struct api *a, struct api_request *r, const struct api_message *m, int64_t timeout,
+        int64_t unread)
 {
     struct apiq_item *it = &r->item;
     bool limits = settings_limits(a->settings);
     it->id = atomic_fetch_add(&a->last_id, 1) + 1;
     it->level = level_of(a, r->ep, &r->origin);
     it->weight = weights_of(a->weights, r->origin.account_name);
-    it->late_ns = api_message_unread(m, &a->clock);
+    it->late_ns = unread;
     it->order_key = endpoint_order_key(r->ep, r->origin.account_key, r->origin.cid, r->subject);
     if (*r->reply == '\0' || !limits) {
         it->deadline_ns = -1;
-    } else if (has_timeout) {
+    } else if (timeout > 0) {
         it->arrived_ns = m->now;
         it->deadline_ns = timeout;
     }
@@ -318,38 +318,41 @@ refuse_without_memory(struct api *a, const struct api_endpoint *ep, const struct
 /* It lay unread so long that it is not worth a copy. timeout: of its header, or 0. */
 static bool
 is_too_late(const struct api *a, const struct api_endpoint *ep, const struct api_message *m,
-            int64_t timeout, int64_t unread, enum ledger_end *why)
+            int64_t timeout, int64_t unread)
 {
-    if (*m->reply == '\0' || !settings_limits(a->settings)) {
+    if (unread == 0 || *m->reply == '\0' || !settings_limits(a->settings)) {
         return false;
     }
-    *why = timeout > 0 ? END_EXPIRED : END_LIMIT;
     return timeout > 0 ? unread >= timeout
                        : apiq_refuses_late(a->queue, level_of(a, ep, &m->origin),
                                            m->origin.account_key, unread);
+}
+
+/* Why nothing of it is kept, as far as it says so itself. *timeout: of its header, or 0. */
+static bool
+is_refused(const struct api *a, const struct api_endpoint *ep, const struct api_message *m,
+           int64_t unread, int64_t *timeout, enum ledger_end *why)
+{
+    enum status has = *m->reply == '\0' ? ST_NOTFOUND : header_timeout(m->hdr, m->hdr_len, timeout);
+    if (has == ST_INVAL) {
+        *why = END_BAD_HEADER;
+        return true;
+    }
+    bool own = has == ST_OK;
+    if ((own && *timeout <= 0) || is_too_late(a, ep, m, *timeout, unread)) {
+        *why = own ? END_EXPIRED : END_LIMIT;
+        return true;
+    }
+    return refuse_some_hits(m->subject, why);
 }
 
 void
 dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_message *m)
 {
     int64_t timeout = 0;
-    enum status has =
-        *m->reply == '\0' ? ST_NOTFOUND : header_timeout(m->hdr, m->hdr_len, &timeout);
-    if (has == ST_INVAL) {
-        refuse_message(a, ep, m, END_BAD_HEADER, 0);
-        return;
-    }
-    if (has == ST_OK && timeout <= 0) {
-        refuse_message(a, ep, m, END_EXPIRED, 0);
-        return;
-    }
-    enum ledger_end why;
     int64_t unread = api_message_unread(m, &a->clock);
-    if (unread > 0 && is_too_late(a, ep, m, has == ST_OK ? timeout : 0, unread, &why)) {
-        refuse_message(a, ep, m, why, 0);
-        return;
-    }
-    if (refuse_some_hits(m->subject, &why)) {
+    enum ledger_end why;
+    if (is_refused(a, ep, m, unread, &timeout, &why)) {
         refuse_message(a, ep, m, why, 0);
         return;
     }
@@ -365,7 +368,7 @@ dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_
         refuse_without_memory(a, ep, m, ans.permit);
         return;
     }
-    prepare(a, r, m, has == ST_OK, timeout);
+    prepare(a, r, m, timeout, unread);
     r->group.permit = ans.permit;
     ledger_admit(a->ledger, &r->ticket, &r->origin, ep, r->item.level, m->now);
     if (ans.verdict == GROUP_PARK) {
