@@ -125,6 +125,18 @@ show(struct catalog *c)
     return groups_set(c->gs, GROUP_FROM_API, c->shown, n);
 }
 
+static void
+log_shadowed(struct catalog *c)
+{
+    for (size_t i = 0; i < c->n_made; i++) {
+        if (named(c->file, c->n_file, c->made[i].name) != NULL) {
+            log_warn("Workload group \"%s\" was made over the API and is in the configuration "
+                     "file: that of the file is in force",
+                     c->made[i].name);
+        }
+    }
+}
+
 enum status
 catalog_open(struct catalog *c, const char *store_dir)
 {
@@ -154,24 +166,15 @@ catalog_open(struct catalog *c, const char *store_dir)
         st = show(c);
         if (st == ST_FULL) {
             log_error("Workload groups made over the API are not in force: with those of the "
-                      "configuration they are too many");
+                      "configuration they are more than %u",
+                      GROUPS_MAX);
+            group_file_keep(c->dir);
             c->n_made = 0;
             st = ST_OK;
         }
     }
+    log_shadowed(c);
     return end(c, st);
-}
-
-static void
-log_shadowed(struct catalog *c)
-{
-    for (size_t i = 0; i < c->n_made; i++) {
-        if (named(c->file, c->n_file, c->made[i].name) != NULL) {
-            log_warn("Workload group \"%s\" was made over the API and is in the configuration "
-                     "file: that of the file is in force",
-                     c->made[i].name);
-        }
-    }
 }
 
 enum status

@@ -206,7 +206,11 @@ gate_conf_put(struct gate_conf *c, const char *key, const struct gate_value *v, 
             return members[i].put(c, &members[i], v, &e);
         }
     }
-    (void)snprintf(err, err_size, "unknown key: %.64s", key);
+    int n = snprintf(err, err_size, "unknown key: %.64s, there are", key);
+    for (size_t i = 0; n > 0 && (size_t)n < err_size && i < sizeof(members) / sizeof(members[0]);
+         i++) {
+        n += snprintf(err + n, err_size - (size_t)n, "%s %s", i == 0 ? "" : ",", members[i].key);
+    }
     return ST_NOTFOUND;
 }
 

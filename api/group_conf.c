@@ -216,6 +216,25 @@ put_name(struct group_conf *c, const struct row *r, const struct group_value *v,
     return ST_INVAL;
 }
 
+/* Names it, and what is allowed in its place. */
+static void
+unknown(const char *block, const char *key, char *err, size_t size)
+{
+    int n = snprintf(err, size, "unknown key: %s%s%.64s, there are", block == NULL ? "" : block,
+                     block == NULL ? "" : ".", key);
+    const char *glue = "";
+    for (size_t i = 0; block == NULL && i < N_BLOCKS && n > 0 && (size_t)n < size; i++) {
+        n += snprintf(err + n, size - (size_t)n, "%s %s", glue, blocks[i]);
+        glue = ",";
+    }
+    for (size_t i = 0; i < N_ROWS && n > 0 && (size_t)n < size; i++) {
+        if (is_of_block(&rows[i], block)) {
+            n += snprintf(err + n, size - (size_t)n, "%s %s", glue, rows[i].key);
+            glue = ",";
+        }
+    }
+}
+
 enum status
 group_conf_put(struct group_conf *c, const char *block, const char *key,
                const struct group_value *v, char *err, size_t err_size)
@@ -238,8 +257,7 @@ group_conf_put(struct group_conf *c, const char *block, const char *key,
             return put_text(c, r, v, err, err_size);
         }
     }
-    (void)snprintf(err, err_size, "unknown key: %s%s%.64s", block == NULL ? "" : block,
-                   block == NULL ? "" : ".", key);
+    unknown(block, key, err, err_size);
     return ST_NOTFOUND;
 }
 

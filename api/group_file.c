@@ -163,6 +163,17 @@ group_file_write(const char *dir, const struct group_conf *conf, size_t n)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
+static bool
+is_taken(const struct group_conf *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether all were well-formed. */
 static bool
 read_groups(const json_t *list, struct group_conf *out, size_t *n)
@@ -178,30 +189,36 @@ read_groups(const json_t *list, struct group_conf *out, size_t *n)
         struct group_conf *c = &out[*n];
         if (name == NULL || !json_is_object(conf)) {
             all = false;
-            log_error("%s: entry %zu is no workload group", GROUP_FILE_NAME, i);
+            log_error("%s: entry %zu has no name or no config", GROUP_FILE_NAME, i);
         } else if (group_conf_init(c, name, err, sizeof(err)) != ST_OK ||
                    group_conf_parse(c, conf, err, sizeof(err)) != ST_OK) {
             all = false;
             log_error("%s: workload group \"%.64s\": %s", GROUP_FILE_NAME, name, err);
-        } else if (*n < GROUPS_MAX) {
+        } else if (is_taken(out, *n, name) || *n == GROUPS_MAX) {
+            all = false;
+            log_error("%s: workload group \"%s\" is there twice, or one of more than %u",
+                      GROUP_FILE_NAME, name, GROUPS_MAX);
+        } else {
             ++*n;
         }
     }
     return all;
 }
 
-/* What was left out is gone from the file with the next change: a second name keeps it, since a
- * change replaces the file. */
-static void
-keep_copy(const char *dir, const char *path)
+void
+group_file_keep(const char *dir)
 {
+    struct buf path;
     struct buf bad;
-    if (path_of(dir, ".bad", &bad) == ST_OK) {
+    enum status st = path_of(dir, "", &path);
+    enum status st_bad = path_of(dir, ".bad", &bad);
+    if (st == ST_OK && st_bad == ST_OK) {
         (void)unlink(bad.data);
-        if (link(path, bad.data) == 0) {
+        if (link(path.data, bad.data) == 0) {
             log_warn("%s: what is not in force of it stays in %s", GROUP_FILE_NAME, bad.data);
         }
     }
+    buf_fini(&path);
     buf_fini(&bad);
 }
 
@@ -225,7 +242,7 @@ parse(const char *dir, const char *path, struct group_conf *out, size_t *n, char
     enum status st = ST_OK;
     if (json_is_array(list)) {
         if (!read_groups(list, out, n)) {
-            keep_copy(dir, path);
+            group_file_keep(dir);
         }
     } else if (all == NULL && json_error_code(&e) == json_error_cannot_open_file) {
         (void)snprintf(err, size, "%s: %s", path, e.text);

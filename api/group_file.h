@@ -15,10 +15,15 @@
 enum status group_file_write(const char *dir, const struct group_conf *conf, size_t n) MUST_CHECK;
 
 /* *out: owned by the caller (mem_free); *n may be 0, also where there is no file. A group in it
- * that is malformed is logged and left out, and NAME.bad keeps the whole as it was. ST_SYNTAX: the
+ * that is malformed, there twice or one too many is logged and left out, and NAME.bad keeps the
+ * whole as it was. ST_SYNTAX: the
  * file is no such file: it was renamed to NAME.bad, and err says so; ST_IO: it cannot be read, and
  * err says why. */
 enum status group_file_read(const char *dir, struct group_conf **out, size_t *n, char *err,
                             size_t err_size) MUST_CHECK;
+
+/* What is left out is gone from the file with the next change, which replaces it: a second name,
+ * NAME.bad, keeps the whole. */
+void group_file_keep(const char *dir);
 
 #endif

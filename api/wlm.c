@@ -115,6 +115,29 @@ take_account(struct api *a, const json_t *j, struct wlm_select *sel)
     return true;
 }
 
+/* What a member may hold, for who gave something else. */
+static const char *
+allowed(const char *key)
+{
+    static const struct {
+        const char *key, *text;
+    } all[] = {{"id", "a whole number above 0"},
+               {"cid", "a whole number above 0"},
+               {"account", "a text"},
+               {"group", "a text"},
+               {"gate", "a text"},
+               {"level", "\"operator\", \"normal\" or \"info\""},
+               {"all", "true or false"},
+               {"offset", WLM_OFFSET_ALLOWED},
+               {"limit", WLM_LIMIT_ALLOWED}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (strcmp(all[i].key, key) == 0) {
+            return all[i].text;
+        }
+    }
+    return NULL;
+}
+
 /* ST_NOTFOUND: no such key here. ST_INVAL: a bad value. */
 static enum status
 take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
@@ -169,9 +192,9 @@ wlm_run_select(struct api *a, struct api_request *r, struct reply *out, enum wlm
     {
         st = take_member(a, key, value, keys, &sel);
         if (st != ST_OK) {
-            st = wlm_error(r, out, 400,
-                           st == ST_NOTFOUND ? "unknown key: %.64s" : "invalid value for %.64s",
-                           key);
+            st = st == ST_NOTFOUND ? wlm_error(r, out, 400, "unknown key: %.64s", key)
+                                   : wlm_error(r, out, 400, "invalid value for %s: must be %s", key,
+                                               allowed(key));
             json_decref(o);
             return st;
         }

@@ -40,6 +40,9 @@ struct wlm_select {
 
 #define WLM_LIMIT_DEFAULT 100
 #define WLM_LIMIT_MAX     1000
+/* What the two may be, for who gave something else. */
+#define WLM_OFFSET_ALLOWED "a whole number from 0"
+#define WLM_LIMIT_ALLOWED  "a whole number from 1 to 1000"
 
 enum wlm_keys { WLM_KEYS_LIST, WLM_KEYS_CANCEL };
 

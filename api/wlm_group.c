@@ -107,8 +107,9 @@ parse_page(const struct api_request *r, const json_t *o, struct page *page, stru
                              : take(v, 1, WLM_LIMIT_MAX, &page->limit))) {
             continue;
         }
-        enum status st =
-            wlm_error(r, out, 400, known ? "invalid value for %.64s" : "unknown key: %.64s", key);
+        enum status st = known ? wlm_error(r, out, 400, "invalid value for %s: must be %s", key,
+                                           offset ? WLM_OFFSET_ALLOWED : WLM_LIMIT_ALLOWED)
+                               : wlm_error(r, out, 400, "unknown key: %.64s", key);
         return st == ST_OK ? ST_INVAL : st;
     }
     return ST_OK;

@@ -256,8 +256,7 @@ CONFIG_BLOCK(sub_tokens)
 CONFIG_BLOCK(api)
 {
     (void)o;
-    (void)key;
-    if (!config_loader_is(ld, v, CONF_MAP)) {
+    if (!config_loader_own(ld, v, CONF_MAP, key)) {
         return;
     }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {

@@ -31,9 +31,7 @@ read_member(struct config_loader *ld, struct gate_conf *g, const char *key,
         gv = (struct gate_value){.type = GATE_VALUE_INT, .s = "", .i = v->i};
     }
     enum status st = gate_conf_put(g, lower, &gv, err, sizeof err);
-    if (st == ST_NOTFOUND) {
-        config_loader_unknown(ld, v, key, NULL);
-    } else if (st != ST_OK) {
+    if (st != ST_OK && (st != ST_NOTFOUND || !v->used_variable)) {
         config_loader_error(ld, v, "gate \"%s\": %s", g->name, err);
     }
 }
@@ -79,11 +77,12 @@ read_gate(struct config_loader *ld, const char *name, const struct conf_value *v
     if (v->repeated) {
         config_loader_error(ld, v, "gate \"%s\" is there twice", name);
     }
-    if (!config_loader_is(ld, v, CONF_MAP)) {
-        return;
-    }
     if (gate_conf_init(&g, name, err, sizeof err) != ST_OK) {
         config_loader_error(ld, v, "%s", err);
+        return;
+    }
+    (void)snprintf(err, sizeof err, "gate \"%s\"", name);
+    if (!config_loader_own(ld, v, CONF_MAP, err)) {
         return;
     }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {
@@ -104,7 +103,7 @@ CONFIG_BLOCK(gates)
         config_loader_error(ld, v, "the block \"%s\" is there twice", key);
         return;
     }
-    if (!config_loader_is(ld, v, CONF_MAP)) {
+    if (!config_loader_own(ld, v, CONF_MAP, key)) {
         return;
     }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {

@@ -2,6 +2,7 @@
 #include "server/config_groups.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -48,7 +49,9 @@ static void
 read_block(struct config_loader *ld, struct group_conf *c, const char *block,
            const struct conf_value *v)
 {
-    if (!config_loader_is(ld, v, CONF_MAP)) {
+    char what[ERR_LEN];
+    (void)snprintf(what, sizeof(what), "workload group \"%s\": %s", c->name, block);
+    if (!config_loader_own(ld, v, CONF_MAP, what)) {
         return;
     }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {
@@ -67,7 +70,8 @@ read_group(struct config_loader *ld, const struct conf_value *v, const char *key
         config_loader_error(ld, v, "%s", err);
         return;
     }
-    if (!config_loader_is(ld, v, CONF_MAP)) {
+    (void)snprintf(err, sizeof(err), "workload group \"%s\"", c->name);
+    if (!config_loader_own(ld, v, CONF_MAP, err)) {
         return;
     }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {
@@ -93,8 +97,11 @@ CONFIG_GROUPS(block)
 {
     struct config *c = ld->c;
     (void)o;
-    (void)key;
-    if (!config_loader_is(ld, v, CONF_MAP)) {
+    if (v->repeated) {
+        config_loader_error(ld, v, "the block \"%s\" is there twice", key);
+        return;
+    }
+    if (!config_loader_own(ld, v, CONF_MAP, key)) {
         return;
     }
     size_t n = conf_map_len(v->map);
@@ -135,7 +142,7 @@ CONFIG_GROUPS(weights)
 {
     struct config *c = ld->c;
     (void)o;
-    if (!config_loader_is(ld, v, CONF_MAP)) {
+    if (!config_loader_own(ld, v, CONF_MAP, key)) {
         return;
     }
     size_t n = conf_map_len(v->map);
@@ -148,8 +155,9 @@ CONFIG_GROUPS(weights)
     for (size_t i = 0; c->api.weights != NULL && i < n; i++) {
         const struct conf_value *w = conf_map_at(v->map, i);
         if (w->type != CONF_INT || w->i < 1 || w->i > WEIGHT_MAX) {
-            config_loader_error(ld, w, "%s: the weight of \"%s\" must be a number from 1 to %d",
-                                key, conf_map_key(v->map, i), WEIGHT_MAX);
+            config_loader_error(ld, w,
+                                "%s: the weight of \"%s\" must be a whole number from 1 to %d", key,
+                                conf_map_key(v->map, i), WEIGHT_MAX);
             continue;
         }
         char *account = mem_strdup(conf_map_key(v->map, i));

@@ -89,6 +89,22 @@ config_loader_is(struct config_loader *ld, const struct conf_value *v, enum conf
     return false;
 }
 
+bool
+config_loader_own(struct config_loader *ld, const struct conf_value *v, enum conf_type type,
+                  const char *what)
+{
+    static const char *const words[] = {
+        [CONF_STRING] = "a text",   [CONF_BOOL] = "true or false", [CONF_INT] = "a whole number",
+        [CONF_ARRAY] = "a list",    [CONF_MAP] = "a block",        [CONF_FLOAT] = "a number",
+        [CONF_DATETIME] = "a date",
+    };
+    if (v->type == type) {
+        return true;
+    }
+    config_loader_error(ld, v, "%s: %s is expected", what, words[type]);
+    return false;
+}
+
 const char *
 config_loader_string(struct config_loader *ld, const struct conf_value *v)
 {
@@ -164,11 +180,25 @@ is_empty(const struct conf_value *v)
     return false;
 }
 
+/* Whether nats-server has no such option, and so no wording of its errors. */
+static bool
+is_own(const struct option *o)
+{
+    return strncmp(o->name, "api.", 4) == 0;
+}
+
+static bool
+has_type(struct config_loader *ld, const struct option *o, const struct conf_value *v,
+         const char *key, enum conf_type type)
+{
+    return is_own(o) ? config_loader_own(ld, v, type, key) : config_loader_is(ld, v, type);
+}
+
 static void
 read_int(struct config_loader *ld, const struct option *o, const struct conf_value *v,
          const char *key)
 {
-    if (!config_loader_is(ld, v, CONF_INT)) {
+    if (!has_type(ld, o, v, key, CONF_INT)) {
         return;
     }
     if (v->i > o->max && o->max == INT32_MAX) {
@@ -188,7 +218,7 @@ read_float(struct config_loader *ld, const struct option *o, const struct conf_v
     double f = v->type == CONF_INT ? (double)v->i : v->f;
     char least[NUMBER_FLOAT_LEN];
     char most[NUMBER_FLOAT_LEN];
-    if (v->type != CONF_INT && !config_loader_is(ld, v, CONF_FLOAT)) {
+    if (v->type != CONF_INT && !has_type(ld, o, v, key, CONF_FLOAT)) {
         return;
     }
     if (f < o->fmin || f > o->fmax) {
@@ -213,6 +243,9 @@ read_duration(struct config_loader *ld, const struct option *o, const struct con
         if (__builtin_mul_overflow(v->i, CLOCK_S, &d)) {
             d = -1;
         }
+    } else if (is_own(o) && v->type != CONF_STRING) {
+        config_loader_error(ld, v, "%s: a time is expected, such as \"5s\" or \"250ms\"", key);
+        return;
     } else if (!config_loader_is(ld, v, CONF_STRING)) {
         return;
     } else if (number_parse_duration(v->str, &d, why) != ST_OK) {
@@ -234,12 +267,11 @@ static void
 read_enum(struct config_loader *ld, const struct option *o, const struct conf_value *v,
           const char *key)
 {
-    const char *s = config_loader_string(ld, v);
-    if (s == NULL) {
+    if (!is_own(o) && !config_loader_is(ld, v, CONF_STRING)) {
         return;
     }
-    for (unsigned i = 0; o->values[i] != NULL; i++) {
-        if (strcmp(s, o->values[i]) == 0) {
+    for (unsigned i = 0; v->type == CONF_STRING && o->values[i] != NULL; i++) {
+        if (strcmp(v->str, o->values[i]) == 0) {
             *(unsigned *)option_field(o, ld->c) = i;
             return;
         }
@@ -265,7 +297,7 @@ config_loader_value(struct config_loader *ld, const struct option *o, const stru
         read_int(ld, o, v, key);
         break;
     case OPT_BOOL:
-        if (config_loader_is(ld, v, CONF_BOOL)) {
+        if (has_type(ld, o, v, key, CONF_BOOL)) {
             *(bool *)option_field(o, ld->c) = v->b;
         }
         break;

@@ -55,6 +55,9 @@ void config_loader_unsupported(struct config_loader *ld, const struct conf_value
 
 /* The value if it has the type; otherwise the error is added and false (or NULL) returned. */
 bool config_loader_is(struct config_loader *ld, const struct conf_value *v, enum conf_type type);
+/* The same for what nats-server does not have; the error names it and what is expected. */
+bool config_loader_own(struct config_loader *ld, const struct conf_value *v, enum conf_type type,
+                       const char *what);
 const char *config_loader_string(struct config_loader *ld, const struct conf_value *v);
 
 /* Replaces *field by a copy. */

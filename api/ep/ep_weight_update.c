@@ -25,9 +25,10 @@ read_all(struct api *a, const struct api_request *r, const json_t *o, struct api
         if (a->host->account(a->host->ctx, account, &key) == NULL) {
             st = wlm_error(r, out, 400, "account_weights: there is no account \"%.64s\"", account);
         } else if (!json_is_integer(v) || weight < 1 || weight > WEIGHT_MAX) {
-            st = wlm_error(r, out, 400,
-                           "account_weights: the weight of \"%.64s\" must be a number from 1 to %d",
-                           account, WEIGHT_MAX);
+            st = wlm_error(
+                r, out, 400,
+                "account_weights: the weight of \"%.64s\" must be a whole number from 1 to %d",
+                account, WEIGHT_MAX);
         } else {
             list[n++] = (struct api_weight){account, weight};
             continue;

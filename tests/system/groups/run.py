@@ -161,6 +161,9 @@ def test_groups_made_by_an_operator_survive_and_those_of_the_file_win(plane):
     expect(plane.stats(b"mine")["limit"] == 9)
     expect("note" in plane.ask(b"GROUP.INFO.mine"))
     expect(plane.server.log_has("that of the file is in force"))
+    plane.restart()
+    expect(plane.stats(b"mine")["limit"] == 9)
+    expect(plane.server.log_has('"mine" .* that of the file is in force'), plane.server.log)
     error = plane.ask(b"GROUP.UPDATE.mine", {"queue": {"size": 1, "timeout": "1s"}})["error"]
     expect(error["code"] == 400 and "queue.timeout" in error["description"], error)
     expect(plane.ask(b"GROUP.DELETE.checkout")["error"]["code"] == 409)
@@ -184,6 +187,8 @@ BAD = (
     ("a { cancel_after: soon }", 1, "cancel_after"),
     ("a { nope: 1 }", 1, "nope"),
     ("\"a b\" { }", 1, "invalid name"),
+    ("a { throttling: 3 }", 1, "throttling: a block is expected"),
+    ("a { match { nope: x } }", 1, "there are account, user, client, subject"),
     ("a { }\n\na { }", 3, 'two workload groups of the name "a"'),
 )
 

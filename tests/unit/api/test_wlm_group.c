@@ -164,6 +164,13 @@ test_wlm_group_bad_requests_are_refused_by_name(void **state)
     expect_error("$WLM.API.GROUP.DELETE.g", "", 404, "not found");
     expect_error("$WLM.API.STATS.g", "", 404, "not found");
     expect_error("$WLM.API.STATS", "{\"x\":1}", 400, "unknown key: x");
+    expect_error("$WLM.API.GROUP.NAMES", "{\"limit\":0}", 400,
+                 "limit: must be a whole number from 1 to 1000");
+    expect_error("$WLM.API.GROUP.LIST", "{\"offset\":-1}", 400, "must be a whole number from 0");
+    expect_error("$WLM.API.REQUEST.LIST", "{\"limit\":1001}", 400, "from 1 to 1000");
+    expect_error("$WLM.API.REQUEST.LIST", "{\"level\":\"high\"}", 400,
+                 "level: must be \"operator\", \"normal\" or \"info\"");
+    expect_error("$WLM.API.REQUEST.CANCEL", "{\"all\":1}", 400, "all: must be true or false");
     expect_error("$WLM.API.GROUP.LIST", "{\"limit\":0}", 400, "limit");
     assert_false(is_stored(ask(create, one)));
     expect_error(create, one, 409, "exists already");
@@ -282,6 +289,7 @@ test_wlm_group_left_out_of_the_file_is_kept_beside_it(void **state)
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     (void)fputs("{\"groups\": [{\"name\": \"good\", \"config\": {}}, {\"name\": \"odd\"},"
+                " {\"name\": \"good\", \"config\": {}},"
                 " {\"name\": \"typo\", \"config\": {\"macht\": {}}}]}",
                 f);
     (void)fclose(f);
@@ -448,9 +456,10 @@ test_wlm_weights_that_are_wrong_change_nothing(void **state)
         {"{}", "account_weights: an object"},
         {"{\"account_weights\":3}", "account_weights: an object"},
         {"{\"weights\":{}}", "unknown key: weights"},
-        {"{\"account_weights\":{\"A2\":2,\"A3\":0}}", "\"A3\" must be a number from 1 to 1000"},
-        {"{\"account_weights\":{\"A2\":2,\"A3\":1001}}", "\"A3\" must be a number"},
-        {"{\"account_weights\":{\"A2\":2,\"A3\":\"2\"}}", "\"A3\" must be a number"},
+        {"{\"account_weights\":{\"A2\":2,\"A3\":0}}",
+         "\"A3\" must be a whole number from 1 to 1000"},
+        {"{\"account_weights\":{\"A2\":2,\"A3\":1001}}", "\"A3\" must be a whole number"},
+        {"{\"account_weights\":{\"A2\":2,\"A3\":\"2\"}}", "\"A3\" must be a whole number"},
         {"{\"account_weights\":{\"A2\":2,\"A99\":2}}", "there is no account \"A99\""},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

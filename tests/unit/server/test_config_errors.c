@@ -110,14 +110,18 @@ test_config_of_the_api_is_refused_by_name_with_what_is_allowed(void **state)
          "a.conf:1:6: adaptive_wait is out of range, allowed is 0s to 24h0m0s"},
         {"api { discipline: random }",
          "a.conf:1:6: discipline must be 'fifo', 'lifo' or 'adaptive'"},
-        {"api { limits: 1 }", "a.conf:1:6: interface conversion: interface {} is int64, not bool"},
+        {"api { limits: 1 }", "a.conf:1:6: limits: true or false is expected"},
+        {"api { workers: many }", "a.conf:1:6: workers: a whole number is expected"},
+        {"api { adaptive_age: half }", "a.conf:1:6: adaptive_age: a number is expected"},
+        {"api { adaptive_wait: 5 }",
+         "a.conf:1:6: adaptive_wait: a time is expected, such as \"5s\" or \"250ms\""},
+        {"api { discipline: 5 }", "a.conf:1:6: discipline must be 'fifo', 'lifo' or 'adaptive'"},
         {"api { foo: 1 }",
          "a.conf:1:6: unknown field \"foo\", api { } has workers, request_queue_limit, "
          "info_queue_limit, request_queue_max_bytes, info_queue_max_bytes, operator_queue_limit, "
          "discipline, adaptive_age, adaptive_wait, aged_share, request_deadline, "
          "max_pending_commits, cancel_after, account_weights, limits"},
-        {"api: 3", "a.conf:1:0: interface conversion: interface {} is int64, not "
-                   "map[string]interface {}"},
+        {"api: 3", "a.conf:1:0: api: a block is expected"},
     };
     CHECK(cases);
 }
@@ -143,7 +147,10 @@ test_config_gates_that_are_wrong_name_the_field(void **state)
          "a.conf:1:12: gate \"a\": subject: \"_INBOX.*\" overlaps _INBOX.>, where no gate may be"},
         {"gates { a { subject: \">\", limit: 1 } }",
          "a.conf:1:12: gate \"a\": subject: \">\" overlaps $JS.>, where no gate may be"},
-        {"gates { a { subject: x, limit: 1, nope: 1 } }", "a.conf:1:34: unknown field \"nope\""},
+        {"gates { a { subject: x, limit: 1, nope: 1 } }",
+         "a.conf:1:34: gate \"a\": unknown key: nope, there are account, subject, limit, "
+         "discipline, request_queue_limit, request_deadline, reply_timeout, refuse, group"},
+        {"gates { a: 3 }", "a.conf:1:8: gate \"a\": a block is expected"},
         {"gates { a { subject: x, limit: 1, group: g } }",
          "a.conf:1:8: gate \"a\": group: there is no workload group \"g\" in this file"},
         {"gates { a { subject: x, limit: 1, group: \"a b\" } }",
@@ -167,8 +174,7 @@ test_config_gates_that_are_wrong_name_the_field(void **state)
          "a.conf:2:1: the block \"gates\" is there twice"},
         {"gates { \"a b\" { subject: x, limit: 1 } }",
          "a.conf:1:9: \"a b\" is no name of a gate: 1 to 64 letters, digits, '-', '_'"},
-        {"gates: 3", "a.conf:1:0: interface conversion: interface {} is int64, not "
-                     "map[string]interface {}"},
+        {"gates: 3", "a.conf:1:0: gates: a block is expected"},
     };
     CHECK(cases);
 }

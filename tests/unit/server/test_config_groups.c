@@ -60,10 +60,11 @@ test_config_groups_wrong_ones_are_refused_with_their_place(void **state)
     static const struct {
         const char *text, *told;
     } cases[] = {
-        {G(" queue { timeout: 5s }"),
-         "a.conf:2:10: workload group \"g\": unknown key: queue.timeout"},
-        {G(" foo: 1"), AT("unknown key: foo")},
-        {G(" match { users: a }"), "a.conf:2:10: workload group \"g\": unknown key: match.users"},
+        {G(" queue { timeout: 5s }"), "a.conf:2:10: workload group \"g\": unknown key: "
+                                      "queue.timeout, there are size, max_bytes"},
+        {G(" foo: 1"), AT("unknown key: foo, there are match, throttling, queue, cancel_after")},
+        {G(" match { users: a }"), "a.conf:2:10: workload group \"g\": unknown key: match.users, "
+                                   "there are account, user, client, subject"},
         {G(" throttling { limit: 0 }"),
          "a.conf:2:15: workload group \"g\": invalid value for throttling.limit: must be a whole "
          "number from 1 to 1000000"},
@@ -97,7 +98,13 @@ test_config_groups_wrong_ones_are_refused_with_their_place(void **state)
         {"workload_groups {\n g { }\n g { }\n}",
          "a.conf:3:2: two workload groups of the name \"g\""},
         {"api { account_weights { A: 0 } }",
-         "a.conf:1:24: account_weights: the weight of \"A\" must be a number from 1 to 1000"},
+         "a.conf:1:24: account_weights: the weight of \"A\" must be a whole number from 1 to 1000"},
+        {"api { account_weights: 3 }", "a.conf:1:6: account_weights: a block is expected"},
+        {"workload_groups: 3", "a.conf:1:0: workload_groups: a block is expected"},
+        {"workload_groups { g: 3 }", "a.conf:1:18: workload group \"g\": a block is expected"},
+        {G(" throttling: 3"), AT("throttling: a block is expected")},
+        {"workload_groups { a { } }\nworkload_groups { b { } }",
+         "a.conf:2:1: the block \"workload_groups\" is there twice"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         conffile_bad(cases[i].text, cases[i].told);
