@@ -112,15 +112,27 @@ reserve(struct catalog *c)
     return ST_OK;
 }
 
-/* Puts those of `made` into force that the configuration does not have. */
+/* Puts those of `made` into force that the configuration does not have, as many as fit beside it:
+ * the others stay in `made`, and so in the file. */
 static enum status
 show(struct catalog *c)
 {
     size_t n = 0;
+    size_t out = 0;
     for (size_t i = 0; i < c->n_made; i++) {
-        if (named(c->file, c->n_file, c->made[i].name) == NULL) {
-            c->shown[n++] = c->made[i];
+        if (named(c->file, c->n_file, c->made[i].name) != NULL) {
+            continue;
         }
+        if (c->n_file + n < GROUPS_MAX) {
+            c->shown[n++] = c->made[i];
+        } else {
+            out++;
+        }
+    }
+    if (out > 0) {
+        log_error("%zu workload groups made over the API are not in force: with those of the "
+                  "configuration they are more than %u",
+                  out, GROUPS_MAX);
     }
     return groups_set(c->gs, GROUP_FROM_API, c->shown, n);
 }
@@ -164,14 +176,6 @@ catalog_open(struct catalog *c, const char *store_dir)
     mem_free(made);
     if (st == ST_OK && c->n_made > 0) {
         st = show(c);
-        if (st == ST_FULL) {
-            log_error("Workload groups made over the API are not in force: with those of the "
-                      "configuration they are more than %u",
-                      GROUPS_MAX);
-            group_file_keep(c->dir);
-            c->n_made = 0;
-            st = ST_OK;
-        }
     }
     log_shadowed(c);
     return end(c, st);
@@ -192,16 +196,24 @@ catalog_configure(struct catalog *c, const struct group_conf *conf, size_t n)
     size_t n_was = c->n_file;
     c->file = copy;
     c->n_file = n;
-    enum status st = groups_set(c->gs, GROUP_FROM_CONFIG, conf, n);
+    /* What the file has now may need the places of some of the others. */
+    bool crowded = n + c->n_made > GROUPS_MAX;
+    enum status st = crowded ? show(c) : ST_OK;
+    if (st == ST_OK) {
+        st = groups_set(c->gs, GROUP_FROM_CONFIG, conf, n);
+    }
     if (st != ST_OK) {
         c->file = was;
         c->n_file = n_was;
         mem_free(copy);
+        if (crowded && show(c) != ST_OK) {
+            log_error("Workload groups made over the API could not be set anew");
+        }
         return end(c, st);
     }
     mem_free(was);
     /* NB: without memory two of one name may match; that of the file comes first all the same. */
-    if (c->n_made > 0 && show(c) != ST_OK) {
+    if (c->n_made > 0 && !crowded && show(c) != ST_OK) {
         log_error("Workload groups made over the API could not be set anew");
     }
     log_shadowed(c);

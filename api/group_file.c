@@ -205,20 +205,18 @@ read_groups(const json_t *list, struct group_conf *out, size_t *n)
     return all;
 }
 
-void
-group_file_keep(const char *dir)
+/* What was left out is gone from the file with the next change: a second name keeps it, since a
+ * change replaces the file. */
+static void
+keep_copy(const char *dir, const char *path)
 {
-    struct buf path;
     struct buf bad;
-    enum status st = path_of(dir, "", &path);
-    enum status st_bad = path_of(dir, ".bad", &bad);
-    if (st == ST_OK && st_bad == ST_OK) {
+    if (path_of(dir, ".bad", &bad) == ST_OK) {
         (void)unlink(bad.data);
-        if (link(path.data, bad.data) == 0) {
+        if (link(path, bad.data) == 0) {
             log_warn("%s: what is not in force of it stays in %s", GROUP_FILE_NAME, bad.data);
         }
     }
-    buf_fini(&path);
     buf_fini(&bad);
 }
 
@@ -242,7 +240,7 @@ parse(const char *dir, const char *path, struct group_conf *out, size_t *n, char
     enum status st = ST_OK;
     if (json_is_array(list)) {
         if (!read_groups(list, out, n)) {
-            group_file_keep(dir);
+            keep_copy(dir, path);
         }
     } else if (all == NULL && json_error_code(&e) == json_error_cannot_open_file) {
         (void)snprintf(err, size, "%s: %s", path, e.text);

@@ -22,8 +22,4 @@ enum status group_file_write(const char *dir, const struct group_conf *conf, siz
 enum status group_file_read(const char *dir, struct group_conf **out, size_t *n, char *err,
                             size_t err_size) MUST_CHECK;
 
-/* What is left out is gone from the file with the next change, which replaces it: a second name,
- * NAME.bad, keeps the whole. */
-void group_file_keep(const char *dir);
-
 #endif

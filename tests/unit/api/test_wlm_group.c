@@ -248,6 +248,37 @@ test_wlm_group_of_the_file_wins_and_that_is_said(void **state)
 }
 
 static void
+test_wlm_groups_of_the_file_take_the_places_of_others(void **state)
+{
+    (void)state;
+    struct group_conf *many = mem_alloc_array(GROUPS_MAX, sizeof(*many));
+    char name[GROUP_NAME_MAX + 1];
+    char err[256];
+    for (unsigned i = 0; i < GROUPS_MAX; i++) {
+        (void)snprintf(name, sizeof(name), "f%u", i);
+        assert_int_equal(group_conf_init(&many[i], name, err, sizeof(err)), ST_OK);
+    }
+    open_store();
+    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.a", one)));
+    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.b", one)));
+    group_kit_send(2, 1, "bob", "x");
+    group_kit_send(2, 1, "bob", "x"); /* is parked in one that goes */
+    struct api_tenants t = {.groups = many, .n_groups = GROUPS_MAX - 1};
+    assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
+    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), GROUPS_MAX);
+    assert_int_equal(take_number(ask("$WLM.API.STATS.a", ""), "group.stats.limit"), 1);
+    expect_error("$WLM.API.STATS.b", "", 404, "not found");
+    t.n_groups = GROUPS_MAX;
+    assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
+    expect_error("$WLM.API.STATS.a", "", 404, "not found");
+    assert_int_equal(books_parked(rig.api), 0);
+    /* They are not forgotten. */
+    assert_int_equal(api_set_tenants(rig.api, &(struct api_tenants){0}), ST_OK);
+    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), 2);
+    mem_free(many);
+}
+
+static void
 test_wlm_group_that_cannot_be_stored_is_not_made(void **state)
 {
     (void)state;
@@ -501,6 +532,7 @@ main(void)
         TEST(test_wlm_groups_are_listed_in_the_order_of_matching),
         TEST(test_wlm_groups_survive_a_restart_where_there_is_a_store),
         TEST(test_wlm_group_of_the_file_wins_and_that_is_said),
+        TEST(test_wlm_groups_of_the_file_take_the_places_of_others),
         TEST(test_wlm_group_that_cannot_be_stored_is_not_made),
         TEST(test_wlm_group_file_that_is_none_is_set_aside),
         TEST(test_wlm_group_left_out_of_the_file_is_kept_beside_it),
