@@ -12,6 +12,7 @@
 #include "queue/apiq_conf.h"
 #include "server/base/status.h"
 
+#define GATES_MAX      1000u
 #define GATE_NAME_MAX  64
 #define GATE_TEXT_MAX  255
 #define GATE_LIMIT_MAX INT64_C(1000000)

@@ -20,8 +20,6 @@ struct buf;
 struct gates;
 struct groups;
 
-#define GATES_MAX 1000u
-
 /* What gates need of the plane around them. */
 struct gates_plane {
     struct groups *groups;     /* borrowed: outlives them */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "server/base/clock.h"
+#include "server/base/mem.h"
 
 static void
 checked(json_t **o, int rc)
@@ -38,11 +39,24 @@ jobj_real(json_t **o, const char *key, double v)
     jobj_put(o, key, json_real(isfinite(v) ? round(v * 1e3) / 1e3 : 0));
 }
 
+/* NB: clients choose subjects and names, which need not be UTF-8. */
+static json_t *
+readable(const char *v)
+{
+    char *copy = mem_strdup(v);
+    for (char *p = copy; p != NULL && *p != '\0'; p++) {
+        *p = (unsigned char)*p < 0x80 ? *p : '?';
+    }
+    json_t *s = json_string(copy);
+    mem_free(copy);
+    return s;
+}
+
 void
 jobj_str(json_t **o, const char *key, const char *v)
 {
     json_t *s = json_string(v);
-    jobj_put(o, key, s == NULL ? json_string("?") : s);
+    jobj_put(o, key, s == NULL && v != NULL ? readable(v) : s);
 }
 
 void

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building JSON with one check at the end: a member that cannot be added (no memory, a text that
- * is not UTF-8 becomes "?") turns the whole into NULL, and adding to NULL does nothing. */
+/* Building JSON with one check at the end: a member that cannot be added (no memory) turns the
+ * whole into NULL, and adding to NULL does nothing. Of a text that is not UTF-8, what is not ASCII
+ * becomes
+ * '?', byte by byte. */
 #ifndef API_JOBJ_H
 #define API_JOBJ_H
 

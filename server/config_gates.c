@@ -106,6 +106,10 @@ CONFIG_BLOCK(gates)
     if (!config_loader_own(ld, v, CONF_MAP, key)) {
         return;
     }
+    if (conf_map_len(v->map) > GATES_MAX) {
+        config_loader_error(ld, v, "%zu gates are more than %u", conf_map_len(v->map), GATES_MAX);
+        return;
+    }
     for (size_t i = 0; i < conf_map_len(v->map); i++) {
         read_gate(ld, conf_map_key(v->map, i), conf_map_at(v->map, i));
     }

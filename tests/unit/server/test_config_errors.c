@@ -3,6 +3,8 @@
  * see tests/system/config. */
 #include "tests/support/cmk.h"
 
+#include "api/gate_conf.h"
+#include "server/base/buf.h"
 #include "server/config.h"
 #include "tests/support/conffile.h"
 
@@ -180,6 +182,23 @@ test_config_gates_that_are_wrong_name_the_field(void **state)
 }
 
 static void
+test_config_more_gates_than_there_may_be(void **state)
+{
+    (void)state;
+    struct buf b;
+    buf_init(&b);
+    buf_puts(&b, "gates {\n");
+    for (unsigned i = 0; i <= GATES_MAX; i++) {
+        buf_printf(&b, "g%u { subject: a%u, limit: 1 }\n", i, i);
+    }
+    buf_puts(&b, "}");
+    buf_putc(&b, '\0');
+    assert_false(b.failed);
+    conffile_bad(b.data, "a.conf:1:0: 1001 gates are more than 1000");
+    buf_fini(&b);
+}
+
+static void
 test_config_what_is_not_supported_yet_says_so(void **state)
 {
     (void)state;
@@ -273,6 +292,7 @@ main(void)
         cmocka_unit_test(test_config_values_out_of_range),
         cmocka_unit_test(test_config_of_the_api_is_refused_by_name_with_what_is_allowed),
         cmocka_unit_test(test_config_gates_that_are_wrong_name_the_field),
+        cmocka_unit_test(test_config_more_gates_than_there_may_be),
         cmocka_unit_test(test_config_what_is_not_supported_yet_says_so),
         cmocka_unit_test(test_config_users_that_do_not_fit_together),
         cmocka_unit_test(test_config_permissions_that_are_none),
