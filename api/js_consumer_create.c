@@ -46,7 +46,7 @@ static const struct jfield fields[] = {
      .kind = JF_OBJECT,
      .type = "server.ConsumerConfig",
      .off = offsetof(struct ask, config)},
-    {.key = "action", .kind = JF_CUSTOM, .read = read_action},
+    {.key = "action", .kind = JF_CUSTOM, .nulls = true, .read = read_action},
     {.key = "pedantic", .kind = JF_BOOL, .off = offsetof(struct ask, pedantic)},
     {0}};
 

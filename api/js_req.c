@@ -14,6 +14,7 @@
 #include "server/base/version.h"
 #include "stream/consumer.h"
 #include "stream/hdr.h"
+#include "stream/jtidy.h"
 #include "stream/stream.h"
 
 #define SYSTEM_TYPE   "io.nats.jetstream.api.v1.system_response"
@@ -78,7 +79,16 @@ static bool
 load(struct js_req *q)
 {
     char err[ERR_LEN];
-    enum status st = gojson_load(q->r->data, q->r->data_len, 0, &q->body, err, sizeof(err));
+    struct buf tidy;
+    buf_init(&tidy);
+    enum status st = jtidy(q->r->data, q->r->data_len, &tidy);
+    if (st == ST_OK) {
+        st = gojson_load(tidy.data, tidy.len, 0, &q->body, err, sizeof(err));
+    }
+    buf_fini(&tidy);
+    if (st == ST_NOTFOUND || st == ST_SYNTAX) {
+        st = gojson_load(q->r->data, q->r->data_len, 0, &q->body, err, sizeof(err));
+    }
     if (st == ST_NOMEM) {
         return js_req_nomem(q);
     }
@@ -108,7 +118,7 @@ read_body(struct js_req *q, enum js_body how)
         return true;
     }
     /* A decoder that reads nothing but blanks has read an empty request. */
-    bool blank = strspn(q->r->data, " \t\r\n") == q->r->data_len && !q->plain;
+    bool blank = strspn(q->r->data, " \t\r\n") == q->r->data_len && how != JS_BODY_PLAIN;
     if (q->r->data_len > 0 && (how == JS_BODY_EMPTY || !blank)) {
         ok = load(q);
     }
@@ -229,11 +239,7 @@ js_req_read(struct js_req *q, const struct jfield *fields, const char *go, void 
 enum status
 js_req_read_offset(struct jread *in, const json_t *v, void *base)
 {
-    if (!json_is_integer(v)) {
-        return jfield_mismatch(in, v, "ApiPagedRequest.offset", "int");
-    }
-    *(int64_t *)base = json_integer_value(v);
-    return ST_OK;
+    return jtidy_int(v, base) ? ST_OK : jfield_no_integer(in, v, "ApiPagedRequest.offset", "int");
 }
 
 char *

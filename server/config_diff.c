@@ -273,6 +273,30 @@ put_line(struct buf *b, const struct option *o, const struct config *now)
     }
 }
 
+/* An account whose streams are there keeps them: to stop them takes a restart. */
+static enum status
+check_accounts(const struct config *old, const struct config *now, char **err)
+{
+    for (size_t i = 0; i < old->n_accounts && old->js.enabled; i++) {
+        const struct config_account *a = old->accounts[i];
+        for (size_t k = 0; k < now->n_accounts; k++) {
+            const struct config_account *b = now->accounts[k];
+            if (strcmp(a->name, b->name) != 0 || !a->js.enabled || b->js.enabled) {
+                continue;
+            }
+            struct buf text;
+            buf_init(&text);
+            buf_printf(&text,
+                       "config reload not supported for JetStream of account \"%s\": old=true, "
+                       "new=false",
+                       a->name);
+            *err = buf_detach(&text, NULL);
+            return *err != NULL ? ST_UNSUPPORTED : ST_NOMEM;
+        }
+    }
+    return ST_OK;
+}
+
 enum status
 config_diff(const struct config *old, const struct config *now,
             void (*changed)(void *arg, const char *line), void *arg, char **err)
@@ -283,6 +307,10 @@ config_diff(const struct config *old, const struct config *now,
         if (!same(o, old, now) && !may_change(o, old, now)) {
             return refuse(o, old, now, err);
         }
+    }
+    enum status st = check_accounts(old, now, err);
+    if (st != ST_OK) {
+        return st;
     }
     struct buf line;
     bool said_js = false;
@@ -301,7 +329,7 @@ config_diff(const struct config *old, const struct config *now,
         }
         changed(arg, line.data);
     }
-    enum status st = buf_status(&line);
+    st = buf_status(&line);
     buf_fini(&line);
     return st;
 }

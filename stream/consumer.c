@@ -161,7 +161,7 @@ last_ack_due(const struct consumer *c)
     LIST_FOREACH_SAFE(it, tmp, &c->unacked.pending)
     {
         const struct unacked *u = LIST_ENTRY(it, struct unacked, node);
-        int64_t at = u->ts + consumer_ack_wait(c, u);
+        int64_t at = clock_after(u->ts, consumer_ack_wait(c, u));
         last = at > last ? at : last;
     }
     int64_t ahead = last - js_wall(consumer_js(c));
@@ -182,8 +182,8 @@ went_idle(struct consumer *c, int64_t now)
         int64_t acks = last_ack_due(c);
         int64_t from = c->pull.n_waiting > 0 ? now : c->pull.last;
         from = acks > from ? acks : from;
-        if (now < from + c->idle_limit) {
-            c->idle_at = from + c->idle_limit;
+        if (now < clock_after(from, c->idle_limit)) {
+            c->idle_at = clock_after(from, c->idle_limit);
             return false;
         }
     }
@@ -255,12 +255,12 @@ consumer_set_idle_limit(struct consumer *c)
         cfg->inactive_threshold = IDLE_LIMIT;
         c->idle_limit = IDLE_LIMIT + jitter;
     } else if (cfg->inactive_threshold > 0) {
-        c->idle_limit = cfg->inactive_threshold + (c->is_push ? 0 : jitter);
+        c->idle_limit = clock_after(c->is_push ? 0 : jitter, cfg->inactive_threshold);
     } else {
         c->idle_limit = 0;
     }
     bool counts = c->idle_limit > 0 && (!c->is_push || !c->push.active);
-    c->idle_at = counts ? consumer_now(c) + c->idle_limit : INT64_MAX;
+    c->idle_at = counts ? clock_after(consumer_now(c), c->idle_limit) : INT64_MAX;
     consumer_arm(c, c->idle_at);
 }
 

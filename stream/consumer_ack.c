@@ -31,7 +31,7 @@ wait_for_ack(struct consumer *c, struct unacked *u)
         unacked_rest(&c->unacked, u);
         return;
     }
-    unacked_wait(&c->unacked, u, c->now - (c->wall - u->ts) + consumer_ack_wait(c, u));
+    unacked_wait(&c->unacked, u, clock_after(c->now - (c->wall - u->ts), consumer_ack_wait(c, u)));
     consumer_arm(c, unacked_first_due(&c->unacked) + ACK_WAIT_MORE);
 }
 
@@ -282,8 +282,8 @@ nak(struct consumer *c, const struct ack *a)
     int64_t delay;
     if (nak_delay(a, &delay)) {
         /* As if it had been delivered so that its wait ends then. */
-        u->ts = js_wall(consumer_js(c)) + delay - consumer_ack_wait(c, u);
-        unacked_wait(&c->unacked, u, consumer_now(c) + delay);
+        u->ts = clock_after(clock_after(js_wall(consumer_js(c)), delay), -consumer_ack_wait(c, u));
+        unacked_wait(&c->unacked, u, clock_after(consumer_now(c), delay));
         consumer_arm(c, unacked_first_due(&c->unacked));
     } else if (!list_is_linked(&u->again)) {
         unacked_queue(&c->unacked, u);
@@ -376,7 +376,7 @@ consumer_ack(struct consumer *c, const struct js_in *in, const struct ack_subjec
     consumer_read_clock(c);
     c->pull.last = c->now;
     if (c->is_push && c->idle_limit > 0 && !c->push.active) {
-        c->idle_at = c->pull.last + c->idle_limit;
+        c->idle_at = clock_after(c->pull.last, c->idle_limit);
     }
     bool full =
         c->cfg->max_ack_pending > 0 && c->unacked.n_pending >= (size_t)c->cfg->max_ack_pending;

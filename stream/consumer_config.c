@@ -5,6 +5,7 @@
 
 #include "server/base/mem.h"
 #include "stream/jfield.h"
+#include "stream/jtidy.h"
 
 #define AT(member) offsetof(struct consumer_config, member)
 
@@ -85,6 +86,9 @@ static enum status
 read_backoff(struct jread *r, const json_t *v, void *base)
 {
     struct consumer_config *c = base;
+    if (json_is_null(v)) {
+        return ST_OK;
+    }
     if (!json_is_array(v)) {
         return jfield_mismatch(r, v, "backoff", "[]time.Duration");
     }
@@ -97,10 +101,10 @@ read_backoff(struct jread *r, const json_t *v, void *base)
     }
     for (size_t i = 0; i < n; i++) {
         const json_t *e = json_array_get(v, i);
-        if (!json_is_integer(e)) {
+        bool is_null = json_is_null(e);
+        if (!jtidy_int(e, &c->backoff[c->n_backoff++]) && !is_null) {
             return jfield_mismatch(r, e, "backoff", "time.Duration");
         }
-        c->backoff[c->n_backoff++] = json_integer_value(e);
     }
     return ST_OK;
 }
@@ -153,7 +157,7 @@ write_backoff(const void *base, bool *failed)
     }
 #define OWN(k, r, w)                                                                               \
     {                                                                                              \
-        .key = (k), .kind = JF_CUSTOM, .read = (r), .write = (w)                                   \
+        .key = (k), .kind = JF_CUSTOM, .nulls = true, .read = (r), .write = (w)                    \
     }
 
 /* In nats-server's order. */

@@ -284,7 +284,7 @@ wait_anew(struct consumer *c)
     {
         struct unacked *u = LIST_ENTRY(it, struct unacked, node);
         if (u->at != 0) {
-            unacked_wait(&c->unacked, u, u->ts + consumer_ack_wait(c, u) + ahead);
+            unacked_wait(&c->unacked, u, clock_after(u->ts + ahead, consumer_ack_wait(c, u)));
         }
     }
     consumer_arm(c, unacked_first_due(&c->unacked));

@@ -78,7 +78,8 @@ interest_check(struct consumer *c)
         return;
     }
     c->push.active = active;
-    c->idle_at = active || c->idle_limit == 0 ? INT64_MAX : consumer_now(c) + c->idle_limit;
+    c->idle_at =
+        active || c->idle_limit == 0 ? INT64_MAX : clock_after(consumer_now(c), c->idle_limit);
     consumer_arm(c, c->idle_at);
     if (active) {
         consumer_pump(c);

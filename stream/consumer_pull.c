@@ -101,7 +101,7 @@ assign_pin(struct consumer *c, struct request *r)
     random_name(c->pull.pin, PIN_LEN);
     memcpy(r->spec.pin, c->pull.pin, PIN_LEN + 1);
     c->pull.pinned_wall = js_wall(consumer_js(c));
-    c->pull.pin_until = consumer_now(c) + c->cfg->pinned_ttl;
+    c->pull.pin_until = clock_after(consumer_now(c), c->cfg->pinned_ttl);
     consumer_arm(c, c->pull.pin_until);
     advise_pinned(c->stream, c->name, r->spec.group, c->pull.pin);
 }
@@ -216,7 +216,7 @@ static void
 count_one(struct consumer *c, struct request *r)
 {
     r->served = true;
-    r->spec.n--;
+    r->spec.n -= r->spec.n > INT64_MIN; /* less than none is one */
     if (r->spec.n <= 0) {
         r->done = true;
     } else if (c->pull.n_waiting > 1) {
@@ -269,7 +269,7 @@ pull_served(struct consumer *c, struct request *r)
 {
     if (!r->done) {
         if (r->spec.heartbeat > 0) {
-            r->beat_at = c->now + r->spec.heartbeat;
+            r->beat_at = clock_after(c->now, r->spec.heartbeat);
         }
         return;
     }
@@ -320,10 +320,10 @@ pull_sweep(struct consumer *c, bool end)
                 continue;
             }
             idle_heartbeat(c, r->loop, r->reply);
-            r->beat_at = now + r->spec.heartbeat;
+            r->beat_at = clock_after(now, r->spec.heartbeat);
         }
         p->due = r->beat_at < p->due ? r->beat_at : p->due;
-        p->due = r->expires != 0 && r->expires + 1 < p->due ? r->expires + 1 : p->due;
+        p->due = r->expires != 0 && r->expires < p->due ? clock_after(r->expires, 1) : p->due;
     }
     consumer_arm(c, p->due);
 }
@@ -339,8 +339,8 @@ pull_count(struct consumer *c, int64_t *wanted)
         struct request *r = LIST_ENTRY(it, struct request, node);
         if (!is_heard(c, r)) {
             drop(c, r);
-        } else {
-            *wanted += r->spec.n;
+        } else if (__builtin_add_overflow(*wanted, r->spec.n, wanted)) {
+            *wanted = INT64_MAX;
         }
     }
     return c->pull.n_waiting;
@@ -419,8 +419,8 @@ add(struct consumer *c, const struct js_in *in, const struct pull_spec *s)
     memcpy(r->reply, in->reply, n);
     r->loop = in->loop;
     r->spec = *s;
-    r->expires = s->expires != 0 ? now + s->expires : 0; /* less than none: at once */
-    r->beat_at = s->heartbeat > 0 ? now + s->heartbeat : INT64_MAX;
+    r->expires = s->expires != 0 ? clock_after(now, s->expires) : 0; /* less than none: at once */
+    r->beat_at = s->heartbeat > 0 ? clock_after(now, s->heartbeat) : INT64_MAX;
     enqueue(c, r);
     c->pull.n_waiting++;
     c->pull.n_no_wait += s->no_wait;
@@ -429,7 +429,7 @@ add(struct consumer *c, const struct js_in *in, const struct pull_spec *s)
         c->pull.due = r->beat_at;
     }
     if (r->expires != 0 && r->expires < c->pull.due) {
-        c->pull.due = r->expires + 1;
+        c->pull.due = clock_after(r->expires, 1);
     }
     consumer_arm(c, c->pull.due);
     consumer_pump(c);
@@ -451,7 +451,7 @@ pull_request(struct consumer *c, const struct js_in *in, const char *body, size_
         consumer_send(c, in->loop, in->reply, NULL, "423 Nats-Pin-Id mismatch\r\n\r\n");
     } else {
         if (c->pull.pin[0] != '\0' && s.pin[0] != '\0') {
-            c->pull.pin_until = consumer_now(c) + c->cfg->pinned_ttl;
+            c->pull.pin_until = clock_after(consumer_now(c), c->cfg->pinned_ttl);
             consumer_arm(c, c->pull.pin_until);
         }
         if (may_not_wait(c, in, &s) && has_room(c, in, &s)) {

@@ -24,7 +24,7 @@ push_init(struct consumer *c)
         c->push.window = WINDOW_MAX / SLOW_START;
     }
     if (c->cfg->heartbeat > 0) {
-        c->push.heartbeat_at = consumer_now(c) + c->cfg->heartbeat;
+        c->push.heartbeat_at = clock_after(consumer_now(c), c->cfg->heartbeat);
     }
     push_set_rate(c);
 }
@@ -71,7 +71,7 @@ push_sent(struct consumer *c, size_t size)
         }
     }
     if (c->cfg->heartbeat > 0) {
-        p->heartbeat_at = c->now + c->cfg->heartbeat;
+        p->heartbeat_at = clock_after(c->now, c->cfg->heartbeat);
     }
 }
 
@@ -122,7 +122,7 @@ push_heartbeat(struct consumer *c)
             ask(c);
         }
     }
-    p->heartbeat_at = now + c->cfg->heartbeat;
+    p->heartbeat_at = clock_after(now, c->cfg->heartbeat);
 }
 
 /* ---- the rate limit: a bucket of bytes that holds one message of the largest size ---- */

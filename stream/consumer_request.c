@@ -9,6 +9,7 @@
 #include "server/base/mem.h"
 #include "stream/consumer_text.h"
 #include "stream/jfield.h"
+#include "stream/jtidy.h"
 
 #define AT(member) offsetof(struct wire, member)
 
@@ -48,7 +49,7 @@ static bool
 parse_object(const char *p, size_t n, struct pull_spec *out, char why[160])
 {
     json_error_t err = {.line = 0};
-    json_t *o = json_loadb(p, n, 0, &err);
+    json_t *o = jtidy_load(p, n, 0, &err);
     if (o == NULL) {
         bool cut = json_error_code(&err) == json_error_premature_end_of_input;
         snprintf(why, 160, "400 Bad Request - %.100s",

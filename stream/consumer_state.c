@@ -258,7 +258,7 @@ read_unacked(struct consumer *c, const char *line)
     if (dead) {
         unacked_kill(&c->unacked, u);
     } else if (c->cfg->ack_wait > 0) {
-        int64_t left = ts + consumer_ack_wait(c, u) - js_wall(consumer_js(c));
+        int64_t left = clock_after(ts - js_wall(consumer_js(c)), consumer_ack_wait(c, u));
         unacked_wait(&c->unacked, u, consumer_now(c) + (left > 0 ? left : 0));
     }
     return ST_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/base/list.h"
+#include "server/base/clock.h"
 #include "server/base/mem.h"
 #include "stream/ntab.h"
 
@@ -112,7 +113,7 @@ dedupe_expire(struct dedupe *d, int64_t now)
     while (!list_is_empty(&d->order)) {
         struct entry *e = LIST_ENTRY(d->order.next, struct entry, node);
         if (now - e->ts < d->window) {
-            return e->ts + d->window;
+            return clock_after(e->ts, d->window);
         }
         drop(d, e);
     }

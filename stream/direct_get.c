@@ -10,6 +10,7 @@
 #include "server/base/buf.h"
 #include "server/base/mem.h"
 #include "stream/hdr.h"
+#include "stream/jtidy.h"
 #include "stream/rfc3339.h"
 #include "stream/stream_inner.h"
 #include "stream/stream_priv.h"
@@ -53,19 +54,29 @@ static bool
 read_u64(const json_t *o, const char *key, uint64_t *out)
 {
     const json_t *v = json_object_get(o, key);
-    if (v == NULL || json_is_null(v)) {
-        return true;
-    }
-    *out = (uint64_t)json_integer_value(v);
-    return json_is_integer(v) && json_integer_value(v) >= 0;
+    return v == NULL || json_is_null(v) || jtidy_uint(v, out);
 }
 
 static bool
 read_int(const json_t *o, const char *key, int64_t *out)
 {
     const json_t *v = json_object_get(o, key);
-    *out = json_integer_value(v);
-    return v == NULL || json_is_null(v) || json_is_integer(v);
+    return v == NULL || json_is_null(v) || jtidy_int(v, out);
+}
+
+static bool
+read_bool(const json_t *o, const char *key, bool *out)
+{
+    const json_t *v = json_object_get(o, key);
+    *out = json_is_true(v);
+    return v == NULL || json_is_null(v) || json_is_boolean(v);
+}
+
+/* A text, and not a number that jtidy has written as one. */
+static bool
+is_text(const json_t *v)
+{
+    return json_is_string(v) && jtidy_number(v) == NULL;
 }
 
 static bool
@@ -73,7 +84,7 @@ read_str(const json_t *o, const char *key, const char **out)
 {
     const json_t *v = json_object_get(o, key);
     *out = json_string_length(v) > 0 ? json_string_value(v) : NULL;
-    return v == NULL || json_is_null(v) || json_is_string(v);
+    return v == NULL || json_is_null(v) || is_text(v);
 }
 
 static bool
@@ -93,7 +104,7 @@ read_multi(const json_t *o, json_t **out)
     const json_t *e;
     json_array_foreach(v, i, e)
     {
-        if (!json_is_string(e)) {
+        if (!is_text(e)) {
             return false;
         }
     }
@@ -141,7 +152,7 @@ fold(json_t *o)
 static bool
 read_request(struct request *r, const struct js_in *in)
 {
-    r->json = json_loadb(in->data, in->data_len, JSON_DECODE_ANY, NULL);
+    r->json = jtidy_load(in->data, in->data_len, JSON_DECODE_ANY, NULL);
     if (json_is_null(r->json)) {
         return true;
     }
@@ -149,11 +160,11 @@ read_request(struct request *r, const struct js_in *in)
         r->json = fold(r->json);
     }
     const json_t *o = r->json;
-    r->no_headers = json_is_true(json_object_get(o, "no_hdr"));
-    return json_is_object(o) && read_u64(o, "seq", &r->seq) &&
-           read_u64(o, "up_to_seq", &r->up_to_seq) && read_str(o, "last_by_subj", &r->last_for) &&
-           read_str(o, "next_by_subj", &r->next_for) && read_multi(o, &r->multi) &&
-           read_int(o, "batch", &r->batch) && read_int(o, "max_bytes", &r->max_bytes) &&
+    return json_is_object(o) && read_bool(o, "no_hdr", &r->no_headers) &&
+           read_u64(o, "seq", &r->seq) && read_u64(o, "up_to_seq", &r->up_to_seq) &&
+           read_str(o, "last_by_subj", &r->last_for) && read_str(o, "next_by_subj", &r->next_for) &&
+           read_multi(o, &r->multi) && read_int(o, "batch", &r->batch) &&
+           read_int(o, "max_bytes", &r->max_bytes) &&
            read_time(o, "start_time", &r->start_time, &r->has_start_time) &&
            read_time(o, "up_to_time", &r->up_to_time, &r->has_up_to_time);
 }
@@ -415,7 +426,7 @@ get_batch(struct answer *a, const struct request *r, struct mfilter *f, uint64_t
 {
     struct stream *s = a->s;
     uint64_t end = mlog_committed(s->log);
-    bool is_batch = r->batch > 0;
+    bool is_batch = r->batch != 0;
     int64_t batch = is_batch ? r->batch : 1;
     bool exact = !is_batch && r->next_for == NULL;
     if (is_batch) {

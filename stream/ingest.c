@@ -138,20 +138,20 @@ note(struct stream *s, const struct pub *p, uint64_t seq, int64_t ts)
 {
     if (p->msg_id_len > 0 && s->dedupe != NULL &&
         dedupe_add(s->dedupe, p->msg_id, p->msg_id_len, seq, ts) == ST_OK) {
-        stream_tick_at(s, js_now(s->js) + s->cfg->duplicates);
+        stream_tick_at(s, clock_after(js_now(s->js), s->cfg->duplicates));
     }
     if (p->msg_id_len > 0 || s->last_msg_id != NULL) {
         mem_free(s->last_msg_id);
         s->last_msg_id = p->msg_id_len > 0 ? mem_strndup(p->msg_id, p->msg_id_len) : NULL;
     }
-    if (p->ttl > 0 && theap_push(&s->ttl, ts + p->ttl * CLOCK_S, seq) == ST_OK) {
-        stream_tick_at(s, js_now(s->js) + (ts - js_wall(s->js)) + p->ttl * CLOCK_S);
+    if (p->ttl > 0 && theap_push(&s->ttl, clock_after(ts, p->ttl * CLOCK_S), seq) == ST_OK) {
+        stream_tick_at(s, clock_after(js_now(s->js) + (ts - js_wall(s->js)), p->ttl * CLOCK_S));
     }
     if (s->schedules != NULL) {
         schedules_note(s, p, seq);
     }
     if (s->cfg->max_age > 0) {
-        stream_tick_at(s, js_now(s->js) + s->cfg->max_age);
+        stream_tick_at(s, clock_after(js_now(s->js), s->cfg->max_age));
     }
 }
 
@@ -203,7 +203,7 @@ skip_one(struct stream *s, struct pub *p, struct js_fail *f)
     }
     if (p->msg_id_len > 0 && s->dedupe != NULL &&
         dedupe_add(s->dedupe, p->msg_id, p->msg_id_len, seq, js_wall(s->js)) == ST_OK) {
-        stream_tick_at(s, js_now(s->js) + s->cfg->duplicates);
+        stream_tick_at(s, clock_after(js_now(s->js), s->cfg->duplicates));
     }
     if (p->rollup_subject || p->rollup_all) {
         struct stream_purge all = {.filter = p->rollup_subject ? p->subject : NULL};

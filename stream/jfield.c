@@ -7,7 +7,17 @@
 #include <strings.h>
 
 #include "server/base/mem.h"
+#include "stream/jtidy.h"
 #include "stream/rfc3339.h"
+
+enum { NUMBER_LEN = 200 };
+
+/* A text, and not the number that jtidy has written as one. */
+static bool
+is_text(const json_t *v)
+{
+    return json_is_string(v) && jtidy_number(v) == NULL;
+}
 
 static void *
 at(void *base, size_t off)
@@ -24,6 +34,11 @@ cat(const void *base, size_t off)
 static const char *
 kind_text(const json_t *v, bool number_with_text, char *buf, size_t n)
 {
+    const char *number = jtidy_number(v);
+    if (number != NULL) {
+        snprintf(buf, n, "number %s", number);
+        return number_with_text ? buf : "number";
+    }
     switch (json_typeof(v)) {
     case JSON_OBJECT:
         return "object";
@@ -59,14 +74,21 @@ mismatch(struct jread *r, const char *what, const char *key, const char *type)
 enum status
 jfield_mismatch(struct jread *r, const json_t *v, const char *key, const char *type)
 {
-    char buf[64];
+    char buf[NUMBER_LEN];
     return mismatch(r, kind_text(v, false, buf, sizeof buf), key, type);
+}
+
+enum status
+jfield_no_integer(struct jread *r, const json_t *v, const char *key, const char *type)
+{
+    char buf[NUMBER_LEN];
+    return mismatch(r, kind_text(v, true, buf, sizeof buf), key, type);
 }
 
 static enum status
 read_str(struct jread *r, const struct jfield *f, const json_t *v, void *base)
 {
-    if (!json_is_string(v)) {
+    if (!is_text(v)) {
         return jfield_mismatch(r, v, f->key, "string");
     }
     char **out = at(base, f->off);
@@ -110,27 +132,25 @@ int_type(const struct jfield *f)
 static enum status
 read_int(struct jread *r, const struct jfield *f, const json_t *v, void *base)
 {
-    char buf[64];
-    json_int_t i = json_integer_value(v);
-    bool fits = json_is_integer(v);
+    int64_t i = 0;
+    uint64_t u = 0;
+    bool fits = f->kind == JF_UINT ? jtidy_uint(v, &u) : jtidy_int(v, &i);
     if (f->kind == JF_INT32) {
         fits = fits && i >= INT32_MIN && i <= INT32_MAX;
-    } else if (f->kind == JF_UINT) {
-        fits = fits && i >= 0;
     }
-    /* A number past 63 bits is read as a real one. */
+    /* In a record a number past 63 bits is read as a real one. */
     double d = json_real_value(v);
     if (f->kind == JF_UINT && json_is_real(v) && d >= 9.2e18 && d <= 18446744073709551615.0) {
         *(uint64_t *)at(base, f->off) = d >= 18446744073709549568.0 ? UINT64_MAX : (uint64_t)d;
         return ST_OK;
     }
     if (!fits) {
-        return mismatch(r, kind_text(v, true, buf, sizeof buf), f->key, int_type(f));
+        return jfield_no_integer(r, v, f->key, int_type(f));
     }
     if (f->kind == JF_UINT) {
-        *(uint64_t *)at(base, f->off) = (uint64_t)i;
+        *(uint64_t *)at(base, f->off) = u;
     } else {
-        *(int64_t *)at(base, f->off) = (int64_t)i;
+        *(int64_t *)at(base, f->off) = i;
     }
     return ST_OK;
 }
@@ -138,7 +158,7 @@ read_int(struct jread *r, const struct jfield *f, const json_t *v, void *base)
 static enum status
 read_time(struct jread *r, const struct jfield *f, const json_t *v, void *base)
 {
-    if (!json_is_string(v)) {
+    if (!is_text(v)) {
         snprintf(r->err, sizeof r->err, "Time.UnmarshalJSON: input is not a JSON string");
         r->failed = true;
         return ST_SYNTAX;
@@ -173,7 +193,7 @@ read_strs(struct jread *r, const struct jfield *f, const json_t *v, void *base)
     size_t *count = at(base, f->off2);
     for (*count = 0; *count < n; (*count)++) {
         const json_t *e = json_array_get(v, *count);
-        if (!json_is_string(e) && !json_is_null(e)) {
+        if (!is_text(e) && !json_is_null(e)) {
             return jfield_mismatch(r, e, f->key, "string");
         }
         out[*count] = mem_strdup(json_is_string(e) ? json_string_value(e) : "");
@@ -239,14 +259,24 @@ read_object(struct jread *r, const struct jfield *f, const json_t *v, void *base
     json_t *e;
     json_object_foreach((json_t *)(uintptr_t)v, key, e)
     {
-        if (f->kind == JF_TEXTS && !json_is_string(e)) {
+        if (f->kind == JF_TEXTS && !is_text(e) && !json_is_null(e)) {
             return jfield_mismatch(r, e, f->key, "string");
         }
     }
     json_t **out = at(base, f->off);
     json_decref(*out);
     *out = json_deep_copy(v);
-    return *out != NULL ? ST_OK : ST_NOMEM;
+    if (*out == NULL) {
+        return ST_NOMEM;
+    }
+    json_object_foreach(*out, key, e)
+    {
+        if (f->kind == JF_TEXTS && json_is_null(e) &&
+            json_object_set_new(*out, key, json_string("")) != 0) {
+            return ST_NOMEM;
+        }
+    }
+    return ST_OK;
 }
 
 static enum status
@@ -312,7 +342,7 @@ jfield_read(struct jread *r, const json_t *o, void *base)
             }
             continue;
         }
-        if (json_is_null(v) && f->kind != JF_ENUM) {
+        if (json_is_null(v) && f->kind != JF_ENUM && !f->nulls) {
             continue;
         }
         enum status st = read_one(r, f, v, base);

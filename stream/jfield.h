@@ -31,6 +31,7 @@ struct jfield {
     const char *key;
     enum jfield_kind kind;
     bool always; /* is written even where it is zero */
+    bool nulls;  /* read is asked about a null, too; others leave the member as it is then */
     size_t off, off2;
     const char *type;
     const char *const *names;
@@ -56,5 +57,7 @@ json_t *jfield_write(const struct jfield *fields, const void *base);
 
 /* Sets the error "cannot unmarshal … into Go struct field …" and returns ST_SYNTAX. */
 enum status jfield_mismatch(struct jread *r, const json_t *v, const char *key, const char *type);
+/* The same of what should have been an integer. */
+enum status jfield_no_integer(struct jread *r, const json_t *v, const char *key, const char *type);
 
 #endif

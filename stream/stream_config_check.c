@@ -432,6 +432,14 @@ check_republish(struct stream_config *c, bool pedantic, struct js_fail *f)
     return JS_OK;
 }
 
+/* The sequences of a log are counted in 63 bits. */
+static enum js_error
+check_first_seq(const struct stream_config *c, struct js_fail *f)
+{
+    return c->first_seq > INT64_MAX / 2 ? stream_config_invalid(f, "first sequence is too large")
+                                        : JS_OK;
+}
+
 static enum js_error
 check_placement(struct stream_config *c, struct js_fail *f)
 {
@@ -459,7 +467,8 @@ stream_config_check(struct stream_config *c, const struct js_caps *caps,
         (e = check_policies(c, f)) != JS_OK || (e = check_needs(c, pedantic, f)) != JS_OK ||
         (e = stream_config_check_origins(c, f)) != JS_OK || (e = check_subjects(c, f)) != JS_OK ||
         (e = check_max_bytes(c, limits, f)) != JS_OK || (e = check_transform(c, f)) != JS_OK ||
-        (e = check_republish(c, pedantic, f)) != JS_OK || (e = check_placement(c, f)) != JS_OK) {
+        (e = check_republish(c, pedantic, f)) != JS_OK || (e = check_placement(c, f)) != JS_OK ||
+        (e = check_first_seq(c, f)) != JS_OK) {
         return e;
     }
     return JS_OK;

@@ -291,6 +291,51 @@ write_republish(const void *base, bool *failed)
     return o;
 }
 
+struct placement {
+    char *cluster, *preferred; /* owned */
+    char **tags;               /* owned */
+    size_t n_tags;
+};
+
+#define PL(m) offsetof(struct placement, m)
+static const struct jfield placement_fields[] = {
+    {.key = "cluster", .kind = JF_STR, .off = PL(cluster)},
+    {.key = "tags", .kind = JF_STRS, .off = PL(tags), .off2 = PL(n_tags)},
+    {.key = "preferred", .kind = JF_STR, .off = PL(preferred)},
+    {.key = NULL}};
+
+static enum status
+read_placement(struct jread *r, const json_t *v, void *base)
+{
+    struct stream_config *c = base;
+    struct placement p = {0};
+    if (!json_is_object(v)) {
+        return jfield_mismatch(r, v, "placement", "server.Placement");
+    }
+    static const struct jread how = {
+        .fields = placement_fields, .type = "Placement", .path = "placement."};
+    enum status st = read_nested(r, v, &how, &p);
+    if (st == ST_OK) {
+        json_decref(c->placement);
+        c->placement = jfield_write(placement_fields, &p);
+        st = c->placement != NULL ? ST_OK : ST_NOMEM;
+    }
+    for (size_t i = 0; i < p.n_tags; i++) {
+        mem_free(p.tags[i]);
+    }
+    mem_free(p.tags);
+    mem_free(p.cluster);
+    mem_free(p.preferred);
+    return st;
+}
+
+static json_t *
+write_placement(const void *base, bool *failed)
+{
+    (void)failed;
+    return json_incref(((const struct stream_config *)base)->placement);
+}
+
 static const struct jfield limit_fields[] = {
     {.key = "inactive_threshold", .kind = JF_DURATION, .off = AT(limit_inactive_threshold)},
     {.key = "max_ack_pending", .kind = JF_INT, .type = "int", .off = AT(limit_max_ack_pending)},
@@ -371,7 +416,7 @@ static const struct jfield fields[] = {
     {.key = "num_replicas", .kind = JF_INT, .type = "int", .off = AT(replicas), .always = true},
     {.key = "no_ack", .kind = JF_BOOL, .off = AT(no_ack)},
     {.key = "duplicate_window", .kind = JF_DURATION, .off = AT(duplicates)},
-    {.key = "placement", .kind = JF_OBJECT, .off = AT(placement), .type = "server.Placement"},
+    {.key = "placement", .kind = JF_CUSTOM, .read = read_placement, .write = write_placement},
     {.key = "mirror", .kind = JF_CUSTOM, .read = read_mirror, .write = write_mirror},
     {.key = "sources", .kind = JF_CUSTOM, .read = read_sources, .write = write_sources},
     {.key = "compression",
@@ -399,7 +444,11 @@ static const struct jfield fields[] = {
     {.key = "allow_msg_counter", .kind = JF_BOOL, .off = AT(allow_msg_counter)},
     {.key = "allow_atomic", .kind = JF_BOOL, .off = AT(allow_atomic)},
     {.key = "allow_msg_schedules", .kind = JF_BOOL, .off = AT(allow_msg_schedules)},
-    {.key = "persist_mode", .kind = JF_CUSTOM, .read = read_persist, .write = write_persist},
+    {.key = "persist_mode",
+     .kind = JF_CUSTOM,
+     .nulls = true,
+     .read = read_persist,
+     .write = write_persist},
     {.key = "allow_batched", .kind = JF_BOOL, .off = AT(allow_batched)},
     {.key = "metadata", .kind = JF_TEXTS, .off = AT(metadata)},
     {.key = "pedantic", .kind = JF_IGNORED},

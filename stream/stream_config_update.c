@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/base/mem.h"
 #include "stream/stream_config_priv.h"
+#include "stream/transforms.h"
 
 #define API_LEVEL   "5"
 #define API_VERSION "2.15.2"
@@ -17,6 +19,35 @@ same_mirror(const struct stream_config *a, const struct stream_config *b)
     json_decref(ja);
     json_decref(jb);
     return same;
+}
+
+/* An update without a destination is one to all. */
+static enum js_error
+check_republish(struct stream_config *c, struct js_fail *f)
+{
+    struct subject_transform *r = c->republish;
+    char err[TRANSFORM_ERR_LEN];
+    struct transform *t;
+    if (r == NULL || r->dest != NULL) {
+        return JS_OK;
+    }
+    r->dest = mem_strdup(">");
+    if (r->dest == NULL) {
+        return js_fail_status(f, ST_NOMEM);
+    }
+    enum status st = transform_new(&t, r->src, r->dest, err);
+    if (st == ST_SYNTAX) {
+        char text[700];
+        (void)snprintf(text, sizeof text,
+                       "stream configuration for republish from '%.150s' to '%.150s': %s", r->src,
+                       r->dest, err);
+        return js_fail_text(f, JS_ERR_STREAM_UPDATE, text);
+    }
+    if (st != ST_OK) {
+        return js_fail_status(f, st);
+    }
+    transform_free(t);
+    return JS_OK;
 }
 
 enum js_error
@@ -71,7 +102,7 @@ stream_config_check_update(const struct stream_config *old, struct stream_config
         c->deny_delete = c->deny_purge = true;
         c->allow_rollup = false;
     }
-    return JS_OK;
+    return check_republish(c, f);
 }
 
 enum status

@@ -63,7 +63,7 @@ fill_dedupe(struct stream *s)
         seq++;
     }
     if (dedupe_count(s->dedupe) > 0) {
-        stream_tick_at(s, js_now(s->js) + s->cfg->duplicates);
+        stream_tick_at(s, clock_after(js_now(s->js), s->cfg->duplicates));
     }
     return ST_OK;
 }
@@ -94,7 +94,7 @@ note_marked(struct stream *s, const struct msg *m)
     int64_t ttl;
     if (s->cfg->allow_msg_ttl && hdr_find(msg_hdr(m), m->hdr_len, "Nats-TTL", &v, &n) &&
         ttl_parse(v, n, &ttl) == ST_OK && ttl > 0) {
-        enum status st = theap_push(&s->ttl, m->ts + ttl * CLOCK_S, m->seq);
+        enum status st = theap_push(&s->ttl, clock_after(m->ts, ttl * CLOCK_S), m->seq);
         if (st != ST_OK) {
             return st;
         }
@@ -267,7 +267,7 @@ expire_each(struct stream *s, int64_t now)
             return now;
         }
         if (mlog_get(s->log, seq, NULL, &m) == ST_OK) {
-            int64_t at = m->ts + s->cfg->max_age;
+            int64_t at = clock_after(m->ts, s->cfg->max_age);
             bool keep = never_ends(m);
             msg_unref(m);
             if (!keep && at > now) {
@@ -291,8 +291,8 @@ expire_age(struct stream *s, int64_t now)
     if (s->cfg->max_age <= 0 || state.msgs == 0) {
         return INT64_MAX;
     }
-    if (state.first_ts + s->cfg->max_age > now) {
-        return state.first_ts + s->cfg->max_age;
+    if (clock_after(state.first_ts, s->cfg->max_age) > now) {
+        return clock_after(state.first_ts, s->cfg->max_age);
     }
     if (s->cfg->allow_msg_ttl) {
         return expire_each(s, now);
@@ -303,7 +303,7 @@ expire_age(struct stream *s, int64_t now)
         return now + CLOCK_S;
     }
     mlog_state(s->log, &state);
-    return state.msgs > 0 ? state.first_ts + s->cfg->max_age : INT64_MAX;
+    return state.msgs > 0 ? clock_after(state.first_ts, s->cfg->max_age) : INT64_MAX;
 }
 
 static int64_t

@@ -338,6 +338,17 @@ subscribe(struct snapshot *v)
     return st;
 }
 
+/* As it is stored: without what tells of this server. New reference, or NULL without memory. */
+static json_t *
+stored_config(const json_t *shown)
+{
+    json_t *config = json_deep_copy(shown);
+    json_t *metadata = json_object_get(config, "metadata");
+    (void)json_object_del(metadata, "_nats.level");
+    (void)json_object_del(metadata, "_nats.ver");
+    return config;
+}
+
 enum js_error
 stream_snapshot(struct stream *s, const struct stream_snapshot_rq *rq, json_t **answer,
                 struct js_fail *f)
@@ -354,9 +365,8 @@ stream_snapshot(struct stream *s, const struct stream_snapshot_rq *rq, json_t **
     stream_unlock(s);
     json_t *info = stream_info_json(s, NULL, NULL, f);
     json_t *state = json_object_get(info, "state");
-    *answer = info != NULL ? json_pack("{s:O,s:O}", "config", json_object_get(info, "config"),
-                                       "state", state)
-                           : NULL;
+    json_t *config = stored_config(json_object_get(info, "config"));
+    *answer = config != NULL ? json_pack("{s:o,s:O}", "config", config, "state", state) : NULL;
     rc = ST_NOMEM;
     if (*answer != NULL) {
         stream_lock(s);

@@ -39,7 +39,8 @@ run(struct api *a, struct api_request *r, struct reply *out)
     struct ask ask = {0};
     if (js_req_begin(&q, a, r, out, JS_BODY_PLAIN) &&
         js_req_read(&q, fields, "JSApiConsumerResetRequest", &ask)) {
-        reset(&q, ask.seq);
+        /* No log has more. */
+        reset(&q, ask.seq < INT64_MAX ? ask.seq : INT64_MAX);
     }
     return js_req_end(&q);
 }

@@ -24,6 +24,17 @@ clock_now(const struct clock *c)
     return c->now(c->arg);
 }
 
+/* Then and so much later; the end of time where that is beyond it. */
+static inline int64_t
+clock_after(int64_t t, int64_t later)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(t, later, &sum)) {
+        return later > 0 ? INT64_MAX : INT64_MIN;
+    }
+    return sum;
+}
+
 /* Monotonic now (as clock_real). */
 int64_t clock_mono_ns(void);
 /* Wall clock, nanoseconds since 1970. */

@@ -26,6 +26,11 @@ SUITES       += jsapi
 SUITE_jsapi   = python3 tests/system/jsapi/judge.py $(SLUICE)
 NEEDS_jsapi   = $(SLUICE)
 
+# Malformed requests of all kinds, made from a table.
+SUITES       += jsedge
+SUITE_jsedge  = python3 tests/system/jsapi/edge.py $(SLUICE)
+NEEDS_jsedge  = $(SLUICE)
+
 # Conversations with JetStream, the same with nats-server.
 SUITES       += jstalk
 SUITE_jstalk  = python3 tests/system/jsapi/talk.py $(SLUICE)

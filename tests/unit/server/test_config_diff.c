@@ -51,6 +51,22 @@ test_diff_of_equal_files_is_nothing(void **state)
 }
 
 static void
+test_diff_keeps_jetstream_where_it_is(void **state)
+{
+    (void)state;
+    check("jetstream: enabled\naccounts { A { jetstream: enabled, users [{user: a}] } }",
+          "jetstream: enabled\naccounts { A { users [{user: a}] } }",
+          "!config reload not supported for JetStream of account \"A\": old=true, new=false");
+    check("jetstream: enabled\naccounts { A { users [{user: a}] } }",
+          "jetstream: enabled\naccounts { A { jetstream: enabled, users [{user: a}] } }",
+          "Reloaded: accounts\n");
+    check("port: 4222", "port: 4222\njetstream: enabled",
+          "!config reload not supported for JetStream: old=false, new=true");
+    check("port: 4222\njetstream: enabled", "port: 4222",
+          "!config reload not supported for JetStream: old=true, new=false");
+}
+
+static void
 test_diff_tells_that_gates_have_changed(void **state)
 {
     (void)state;
@@ -226,6 +242,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_diff_of_equal_files_is_nothing),
+        cmocka_unit_test(test_diff_keeps_jetstream_where_it_is),
         cmocka_unit_test(test_diff_tells_that_gates_have_changed),
         cmocka_unit_test(test_diff_names_what_changed_as_nats_server_does),
         cmocka_unit_test(test_diff_never_tells_a_secret),
