@@ -24,6 +24,9 @@ purge(struct js_req *q, const struct ask *ask)
         return;
     }
     struct stream_purge p = {.filter = ask->filter, .seq = ask->seq, .keep = ask->keep};
+    if (p.seq > INT64_MAX) {
+        p.seq = INT64_MAX; /* no log has more */
+    }
     uint64_t ticket = js_ticket(q->js);
     if (stream_purge(s, &p, &purged, &q->fail) != JS_OK) {
         q->failed = true;
