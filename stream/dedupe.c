@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "server/base/list.h"
 #include "server/base/clock.h"
+#include "server/base/list.h"
 #include "server/base/mem.h"
 #include "stream/ntab.h"
 
