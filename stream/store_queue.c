@@ -32,30 +32,23 @@ bytes_of(const struct store_op *op)
 
 /* ---- pushing ---- */
 
-static void
-wake(struct store *s)
-{
-    s->urgent = true;
-    (void)pthread_cond_signal(&s->cond);
-}
-
-static void
+/* True: the writer has to be woken. NB: after the lock, or it wakes up only to wait for it. */
+static bool
 note_push(struct store *s, enum store_when when)
 {
     bool quick = s->queued <= TURN_OPS && s->queued_bytes <= TURN_BYTES;
     if (s->urgent) {
-        return;
+        return false;
     }
     if (when == STORE_NOW || !quick) {
-        wake(s);
-        return;
+        s->urgent = true;
+        return true;
     }
     if (when == STORE_LAZILY && s->lazy_at == 0) {
         s->lazy_at = clock_mono_ns() + LAZY_NS;
-        if (!s->timed) {
-            (void)pthread_cond_signal(&s->cond);
-        }
+        return !s->timed;
     }
+    return false;
 }
 
 void
@@ -77,8 +70,11 @@ store_push_list(struct store *s, struct list_node *ops)
     list_splice_back(&s->queue, ops);
     s->queued += n;
     s->queued_bytes += bytes;
-    note_push(s, when);
+    bool wake = note_push(s, when);
     (void)pthread_mutex_unlock(&s->lock);
+    if (wake) {
+        (void)pthread_cond_signal(&s->cond);
+    }
 }
 
 void
@@ -229,12 +225,12 @@ store_turn_end(struct store *s, bool may_write)
     bool can = may_write && s->running && !s->stopping && !s->writing && !s->hold &&
                list_is_empty(&s->kept) && store_is_quick(s);
     bool done = can && write_once(s, STORE_WAY_IN_TURN) == ST_OK;
-    if (!done) {
-        wake(s);
-    } else if (s->urgent || ((s->garbage || s->drain_at != 0) && !s->timed)) {
+    s->urgent = s->urgent || !done;
+    bool wake = s->urgent || ((s->garbage || s->drain_at != 0) && !s->timed);
+    (void)pthread_mutex_unlock(&s->lock);
+    if (wake) {
         (void)pthread_cond_signal(&s->cond);
     }
-    (void)pthread_mutex_unlock(&s->lock);
 }
 
 void
