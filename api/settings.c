@@ -78,6 +78,7 @@ settings_get(struct settings *s, struct settings_values *out)
 }
 
 enum kind { KIND_INT, KIND_REAL, KIND_TIME };
+#define REAL_MIN 0.01 /* as in the configuration */
 
 static const struct row {
     const char *name;
@@ -247,9 +248,9 @@ static enum status
 parse_real(const struct row *r, const json_t *j, struct api_opts *o, char *err, size_t size)
 {
     double v = json_number_value(j);
-    if (!json_is_number(j) || !(v > (double)r->min && v <= (double)r->max)) {
-        (void)snprintf(err, size, "invalid value for %s: must be a number above %lld up to %lld",
-                       r->name, (long long)r->min, (long long)r->max);
+    if (!json_is_number(j) || !(v >= REAL_MIN && v <= (double)r->max)) {
+        (void)snprintf(err, size, "invalid value for %s: must be a number from %g to %lld", r->name,
+                       REAL_MIN, (long long)r->max);
         return ST_INVAL;
     }
     memcpy((char *)o + r->offset, &v, sizeof(v));
@@ -335,7 +336,10 @@ parse_member(const char *key, const json_t *j, struct settings_values *v, char *
             return parse_int(&rows[i], j, &v->opts, err, size);
         }
     }
-    (void)snprintf(err, size, "unknown key: %.64s", key);
+    int n = snprintf(err, size, "unknown key: %.64s, there are discipline", key);
+    for (size_t i = 0; i < N_ROWS && n > 0 && (size_t)n < size; i++) {
+        n += snprintf(err + n, size - (size_t)n, ", %s", rows[i].name);
+    }
     return ST_INVAL;
 }
 

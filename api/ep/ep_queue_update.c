@@ -29,7 +29,7 @@ apply(struct api *a, const struct api_request *r, const struct settings_values *
 static enum status
 update(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 {
-    char err[256];
+    char err[400];
     struct settings_values v;
     settings_get(a->settings, &v);
     if (settings_parse(o, &v, err, sizeof(err)) != ST_OK) {
