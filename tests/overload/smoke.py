@@ -6,8 +6,10 @@ books add up, never how long anything took. Prints PASS name | FAIL name why | S
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import lab
 import planes
@@ -208,12 +210,40 @@ def check_refusals(address):
         verdict(f"program_wants_{name}", [] if good else [f"{got.returncode} {got.stderr}"])
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rsplit(") ", 1)[1][0]
+
+
+def wait_state(pid, stopped):
+    """Until the process is stopped, or is not; whether it came to that."""
+    for _ in range(2000):
+        if (state_of(pid) == "T") == stopped:
+            return True
+        threading.Event().wait(0.01)
+    return False
+
+
+def check_impatience(server, *options):
+    """Two Ctrl-C while the server is paused end the program, and the server goes on."""
+    tool = subprocess.Popen([tenants.TOOL, *options, "--pid", str(server.pid), "--pause-at", "0.2",
+                             "--pause-for", "50"], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
+    offences = [] if wait_state(server.pid, True) else ["the server was not paused"]
+    while tool.poll() is None:
+        tool.send_signal(signal.SIGINT)
+        threading.Event().wait(0.02)
+    offences += [] if wait_state(server.pid, False) else ["it stays stopped"]
+    verdict("program_leaves_no_server_stopped", offences)
+
+
 def check_program(binary):
     conf = ("accounts {\n A { users: [ { user: a, password: \"p:@/\" } ] }\n"
             " B { users: [ { user: b, password: b } ] }\n}\n")
     ask = ["--subject", overload.SluicePlane.subject, "--rate", "50", "--seconds", "1.2", "--progress"]
     with Server(binary, conf) as s:
         check_refusals(s.address)
+        check_impatience(s, "--server", f"nats://b:b@{s.address}", *ask[:4], "--seconds", "60")
         got = call("--server", f"nats://a:p%3A%40%2F@{s.address}", *ask)
         verdict("program_prints_a_table_and_its_progress",
                 [] if got.returncode == 0 and "in time" in got.stdout and "1 s:" in got.stderr

@@ -26,11 +26,19 @@ struct tool {
 };
 
 static volatile sig_atomic_t stop;
+static volatile sig_atomic_t pausing; /* pid of a server that is to be paused, or 0 */
 
+/* The first one ends the sending; the second ends all, and leaves no server stopped. */
 static void
 on_signal(int signo)
 {
-    (void)signo;
+    if (stop != 0) {
+        if (pausing > 0) {
+            (void)kill((pid_t)pausing, SIGCONT);
+        }
+        (void)signal(signo, SIG_DFL);
+        (void)raise(signo);
+    }
     stop = 1;
 }
 
@@ -68,6 +76,7 @@ check_pid(struct tool *t)
     enum status st = pid == 0 ? ST_OK : owner_listens((pid_t)pid, t->target.port);
 
     if (st == ST_OK) {
+        pausing = t->o.load.pause_for > 0 ? (sig_atomic_t)pid : 0;
         return ST_OK;
     }
     if (st == ST_INVAL) {
@@ -232,15 +241,15 @@ int
 main(int argc, char **argv)
 {
     static struct tool t;
-    const struct sigaction once = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    const struct sigaction end = {.sa_handler = on_signal};
     enum status st = ST_OK;
 
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         options_help();
         return 0;
     }
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || sigaction(SIGINT, &once, NULL) != 0 ||
-        sigaction(SIGTERM, &once, NULL) != 0) {
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || sigaction(SIGINT, &end, NULL) != 0 ||
+        sigaction(SIGTERM, &end, NULL) != 0 || sigaction(SIGHUP, &end, NULL) != 0) {
         return 1;
     }
     st = options_parse(&t.o, argc, argv, t.why, sizeof(t.why));
