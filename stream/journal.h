@@ -53,9 +53,8 @@ bool journal_has_room(const struct journal *j);
 /* All of these are of the kinds that it takes, and few. */
 bool journal_takes(const struct list_node *ops);
 /* One record of these, which journal_takes and which there is room for; none where nothing is to be
- * written (STORE_SYNC). On failure nothing is
- * undrained that was not before, but the file may hold the record all the same: write no other
- * before a new turn. */
+ * written (STORE_SYNC). On failure nothing is undrained that was not before, but the file may hold
+ * the record all the same: write no other before a new turn. */
 enum status journal_write(struct journal *j, const struct list_node *ops, bool sync) MUST_CHECK;
 enum status journal_sync(struct journal *j) MUST_CHECK;
 
