@@ -288,6 +288,23 @@ give_leftover(struct apiq *q, struct apiq_item **out)
     return ST_CLOSED;
 }
 
+/* After a pull of the flow in front. One that is owed turns stays there for them. */
+static void
+end_turn(struct apiq_lv *lv, struct apiq_flow *f)
+{
+    lv->rounds += 1.0 / (double)lv->turns_weight;
+    f->turns = (f->turns > 0 ? f->turns : f->weight) - 1;
+    if (f->turns > 0) {
+        return;
+    }
+    if (f->owed > 0) {
+        f->owed--;
+        return;
+    }
+    list_remove(&f->turn_node);
+    list_push_back(&lv->turns, &f->turn_node);
+}
+
 /* The item that is next in the flow whose turn it is; its turn is counted if it is to be run.
  * ST_AGAIN: only to a patient puller, who now knows that it is held. */
 static enum status
@@ -309,11 +326,7 @@ give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, bool patient, struct 
     if (flow_due(it, &lv->conf) <= now) {
         return give_expired(q, it, now);
     }
-    f->turns = (f->turns > 0 ? f->turns : f->weight) - 1;
-    if (f->turns == 0) {
-        list_remove(&f->turn_node);
-        list_push_back(&lv->turns, &f->turn_node);
-    }
+    end_turn(lv, f);
     apiq_unlink(q, it, true);
     it->state = APIQ_RUNNING;
     it->pulled_ns = now;

@@ -14,11 +14,11 @@
  * the listings of apiq_view.h and apiq_cancel_match take constant time in what waits.
  *
  * Order. Levels: the uppermost that has something runnable, but each lower one that is passed over
- * gets one pull in `min_share`. In a level, flows take turns, `weight` pulls each. In a flow, the
- * level's discipline: oldest first, newest first, or adaptive: oldest first until the oldest
- * runnable item has waited the bound: adaptive_age of its deadline or adaptive_wait, whichever is
- * earlier; or what waits would take twice that long at the recent rate. Then newest first until
- * both are below half of this, or nothing waits.
+ * gets one pull in `min_share`. In a level, flows take turns, `weight` pulls each; one that comes
+ * back first takes turns that it let pass, up to 16. In a flow, the level's discipline: oldest
+ * first, newest first, or adaptive: oldest first until the oldest runnable item has waited the
+ * bound: adaptive_age of its deadline or adaptive_wait, whichever is earlier; or what waits would
+ * take twice that long at the recent rate. Then newest first until both are below half of this.
  * Under adaptive, one without a deadline of its own that has waited twice adaptive_wait is stale:
  * its client has probably left, so it is run when nothing else of its flow is runnable (by sleepers
  * not while late items come in). For six bounds after a standstill (an item came late by half a

@@ -7,6 +7,8 @@
 
 /* Fewer completions than these say too little about the rate. */
 #define TRUSTED_SAMPLES 16.0
+/* What sums of parts of a round may lack of a whole one. */
+#define ROUNDED 1e-6
 
 static unsigned
 due_class(const struct apiq_item *it)
@@ -23,6 +25,32 @@ due_class(const struct apiq_item *it)
     return c < DUE_CLASSES ? c : DUE_CLASSES - 1;
 }
 
+/* A flow that comes back is owed the turns that it would have had meanwhile, up to a bound: whoever
+ * asks for less than its share then does not wait for one turn after the other when its requests
+ * come close together. It never gets more than its share that way. */
+static void
+recall(struct apiq_lv *lv, struct apiq_flow *f, uint32_t weight)
+{
+    for (unsigned i = 0; i < LEFT_FLOWS; i++) {
+        struct apiq_left *l = &lv->left[i];
+        if (l->used && l->flow == f->node.key) {
+            double others = (double)lv->turns_weight;
+            double share = others / (others + (weight > 0 ? weight : 1));
+            double owed = l->owed + (lv->rounds - l->at) * share + ROUNDED;
+            f->owed = owed < OWED_MAX ? (uint32_t)owed : OWED_MAX;
+            l->used = false;
+            return;
+        }
+    }
+}
+
+static void
+remember(struct apiq_lv *lv, const struct apiq_flow *f)
+{
+    unsigned at = lv->left_next++ % LEFT_FLOWS;
+    lv->left[at] = (struct apiq_left){true, f->node.key, lv->rounds, f->owed};
+}
+
 static enum status
 get_flow(struct apiq_lv *lv, struct apiq_item *it)
 {
@@ -37,6 +65,7 @@ get_flow(struct apiq_lv *lv, struct apiq_item *it)
             ktab_del(&lv->flows, f);
             return ST_NOMEM;
         }
+        recall(lv, f, it->weight);
     }
     it->fl = f;
     return ST_OK;
@@ -46,6 +75,7 @@ static void
 put_flow(struct apiq_lv *lv, struct apiq_flow *f)
 {
     if (f->depth == 0) {
+        remember(lv, f);
         heavy_drop(&lv->heavy, f);
         ktab_del(&lv->flows, f);
     }
@@ -120,10 +150,13 @@ update_turn(struct apiq_lv *lv, struct apiq_flow *f)
 {
     bool in = list_is_linked(&f->turn_node);
     if (f->runnable > 0 && !in) {
-        list_push_back(&lv->turns, &f->turn_node);
+        list_insert_after(f->owed > 0 ? &lv->turns : lv->turns.prev, &f->turn_node);
         f->turns = 0;
+        f->turn_weight = f->weight;
+        lv->turns_weight += f->turn_weight;
     } else if (f->runnable == 0 && in) {
         list_remove(&f->turn_node);
+        lv->turns_weight -= f->turn_weight;
     }
 }
 

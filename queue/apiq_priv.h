@@ -17,6 +17,17 @@
 #define DUE_NEVER   1u
 #define DUE_OWN     2u /* its own: from here on one class for each octave of time left */
 #define DUE_CLASSES 64u
+/* So many flows that have left are remembered, and so many turns are owed to one at most. */
+#define LEFT_FLOWS 16u
+#define OWED_MAX   16u
+
+/* A flow that had nothing more to wait: what it is owed when it comes back. */
+struct apiq_left {
+    bool used;
+    uint64_t flow;
+    double at; /* the level's `rounds` when it left */
+    unsigned owed;
+};
 
 /* Guarded by the queue's lock. */
 struct apiq_lv {
@@ -24,7 +35,11 @@ struct apiq_lv {
     struct ktab flows;
     struct heavy heavy;
     struct list_node turns; /* flows with runnable items, the one whose turn it is first */
-    uint64_t due_used;      /* which of due[] are not empty */
+    uint64_t turns_weight;  /* of the flows in `turns` */
+    double rounds;          /* that their turns have gone round: a pull is 1 / turns_weight */
+    struct apiq_left left[LEFT_FLOWS];
+    unsigned left_next;
+    uint64_t due_used; /* which of due[] are not empty */
     struct list_node due[DUE_CLASSES];
     size_t runnable;
     uint64_t departed;  /* see apiq_departed */

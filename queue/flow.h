@@ -28,7 +28,9 @@ struct apiq_flow {
     size_t runnable; /* in fresh, woken and stale */
     size_t n_stale;
     uint32_t weight;
-    uint32_t turns; /* pulls left in its turn */
+    uint32_t turns;       /* pulls left in its turn */
+    uint32_t turn_weight; /* what it counts among the flows that take turns */
+    uint32_t owed; /* turns that passed while it had nothing, and that it takes beside its own */
     bool newest_first;
     unsigned since_aged;        /* pulls under newest first since one tried an old item */
     int64_t catching_up;        /* until then, after a standstill; 0: not */
