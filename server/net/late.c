@@ -15,6 +15,16 @@
 #define SHORT_READ  16384u
 #define SHORT_READS 4
 #define GAP         (100 * CLOCK_MS)
+/* What a standstill left is read up for as long as it was, but not longer than this. */
+#define LONGEST (10 * CLOCK_S)
+
+/* Until when what the standstill left may still come in. */
+static int64_t
+last_of(const struct late *t)
+{
+    int64_t was = t->till - t->from;
+    return t->till + (was < LONGEST ? was : LONGEST);
+}
 
 static void
 begin(struct late *t, int64_t from, int64_t now)
@@ -92,7 +102,7 @@ late_turn(struct late *t, int64_t now)
     }
     if (t->till == 0) {
         t->till = now;
-    } else if (now - t->till > t->till - t->from) {
+    } else if (now > last_of(t)) {
         t->from = 0;
     } else if (now - t->wait_began > IDLE) {
         t->open = false;
@@ -139,7 +149,7 @@ fall_behind(const struct late *t, struct late_conn *c, size_t known)
     double least = (double)known / (double)(t->till - t->from);
     c->rate = c->rate > least ? c->rate : least;
     c->from = t->from;
-    c->until = t->till + (t->till - t->from);
+    c->until = last_of(t);
     c->behind = 0;
     c->shorts = 0;
     c->since = 0;

@@ -172,6 +172,26 @@ test_late_it_lasts_no_longer_than_the_standstill_did(void **state)
     assert_int_equal(age_at(&s, 1, 1), -1);
 }
 
+static void
+test_late_after_a_long_sleep_it_lasts_ten_seconds(void **state)
+{
+    (void)state;
+    struct scene s = scene_new();
+    flow_for(&s, 2);
+    read_after(&s, 3600 * CLOCK_S, 100 * KIB, 0);
+    assert_true(late_is_behind(&s.t));
+    end_turn(&s, 100 * CLOCK_MS);
+    for (int i = 0; i < 99; i++) {
+        read_after(&s, 0, 100 * KIB, 0);
+        assert_true(age_at(&s, 1, 1) > CLOCK_S);
+        s.t.beat_due = s.now + CLOCK_S;
+        end_turn(&s, 100 * CLOCK_MS);
+    }
+    read_after(&s, CLOCK_S, 100 * KIB, 0);
+    assert_int_equal(age_at(&s, 1, 1), -1);
+    assert_false(late_is_behind(&s.t));
+}
+
 /* Another connection is first read when the loop has waited: what it brings came just now. */
 static void
 test_late_a_loop_that_had_to_wait_has_read_up_everything(void **state)
@@ -236,6 +256,7 @@ main(void)
         cmocka_unit_test(test_late_short_reads_in_a_row_end_it),
         cmocka_unit_test(test_late_a_little_after_a_pause_is_young),
         cmocka_unit_test(test_late_it_lasts_no_longer_than_the_standstill_did),
+        cmocka_unit_test(test_late_after_a_long_sleep_it_lasts_ten_seconds),
         cmocka_unit_test(test_late_a_loop_that_had_to_wait_has_read_up_everything),
         cmocka_unit_test(test_late_a_long_turn_is_a_standstill_for_what_it_left),
         cmocka_unit_test(test_late_a_stop_in_a_turn_that_reads_nothing_is_a_standstill),
