@@ -227,16 +227,22 @@ presumed_patience(const struct apiq_item *it, const struct apiq_conf *conf)
 }
 
 static bool
+is_past_patience(const struct apiq_item *it, const struct apiq_conf *conf, int64_t age)
+{
+    int64_t patience_ns = presumed_patience(it, conf);
+    return patience_ns != INT64_MAX && age >= patience_ns;
+}
+
+static bool
 is_stale(const struct apiq_item *it, const struct flow_rule *rule)
 {
-    int64_t patience_ns = presumed_patience(it, rule->conf);
-    return patience_ns != INT64_MAX && rule->now - it->pushed_ns >= patience_ns;
+    return is_past_patience(it, rule->conf, rule->now - it->pushed_ns);
 }
 
 bool
 flow_is_stale_at_once(const struct apiq_item *it, const struct apiq_conf *conf)
 {
-    return conf->order == APIQ_ADAPTIVE && it->late_ns >= presumed_patience(it, conf);
+    return conf->order == APIQ_ADAPTIVE && is_past_patience(it, conf, it->late_ns);
 }
 
 static void
