@@ -185,6 +185,16 @@ test_store_commits_small_transactions_while_another_process_holds_the_database(v
     }
 }
 
+/* What a kill would leave behind three more messages, which only the journal has. */
+static void
+take_undrained_image(struct fixture *f, struct fixture *image)
+{
+    sqlite3 *other = hold_database(f);
+    append_some(f, 3);
+    take_image(f, image);
+    release(other);
+}
+
 static void
 test_store_a_killed_server_finds_what_only_the_journal_has(void **state)
 {
@@ -193,10 +203,7 @@ test_store_a_killed_server_finds_what_only_the_journal_has(void **state)
         struct fixture f;
         struct fixture image;
         begin(&f, durable != 0);
-        sqlite3 *other = hold_database(&f);
-        append_some(&f, 3);
-        take_image(&f, &image);
-        release(other);
+        take_undrained_image(&f, &image);
         open_image(&image, durable != 0);
         assert_int_equal(mlog_last_seq(image.log), 4);
         assert_true(fixture_has(&image, 2, "a", "1") && fixture_has(&image, 4, "a", "3"));
@@ -217,10 +224,7 @@ test_store_replay_after_two_kills_takes_nothing_twice(void **state)
     struct fixture first;
     struct fixture second;
     begin(&f, true);
-    sqlite3 *other = hold_database(&f);
-    append_some(&f, 3);
-    take_image(&f, &first);
-    release(other);
+    take_undrained_image(&f, &first);
     open_image(&first, true);
     (void)pthread_mutex_lock(&first.lock);
     assert_int_equal(mlog_remove(first.log, 3, false), ST_OK);
@@ -297,10 +301,7 @@ test_store_of_a_killed_server_without_its_journal_is_refused_by_name(void **stat
     struct stat sb;
     char path[128];
     begin(&f, true);
-    sqlite3 *other = hold_database(&f);
-    append_some(&f, 3);
-    take_image(&f, &image);
-    release(other);
+    take_undrained_image(&f, &image);
     path_in(path, sizeof(path), image.dir, "sluice.journal");
     assert_int_equal(truncate(path, 100000), 0);
     refuse(&image, "damaged");
@@ -324,10 +325,7 @@ test_store_starts_without_its_journal_where_it_is_given_up(void **state)
     struct fixture image;
     char path[128];
     begin(&f, true);
-    sqlite3 *other = hold_database(&f);
-    append_some(&f, 3);
-    take_image(&f, &image);
-    release(other);
+    take_undrained_image(&f, &image);
     path_in(path, sizeof(path), image.dir, "sluice.journal");
     assert_int_equal(unlink(path), 0);
     refuse(&image, "DELETE FROM journal");
@@ -371,10 +369,7 @@ test_store_journal_does_not_continue_a_database_that_has_lost_commits(void **sta
     wait_drained(&f);
     release(other_process(&f, "PRAGMA wal_checkpoint(TRUNCATE)"));
     append_some(&f, 100); /* too many for the journal */
-    sqlite3 *other = hold_database(&f);
-    append_some(&f, 3);
-    take_image(&f, &image);
-    release(other);
+    take_undrained_image(&f, &image);
     path_in(path, sizeof(path), image.dir, "sluice.db-wal");
     assert_int_equal(truncate(path, 0), 0);
     open_image(&image, false);
@@ -401,10 +396,7 @@ test_store_journal_is_used_again_under_load(void **state)
         fixture_wait(&f);
     }
     assert_true(store_mark(f.store) > n / 2);
-    sqlite3 *other = hold_database(&f);
-    append_some(&f, 3);
-    take_image(&f, &image);
-    release(other);
+    take_undrained_image(&f, &image);
     open_image(&image, true);
     assert_int_equal(mlog_last_seq(image.log), n + 3);
     for (uint64_t seq = 2; seq <= n; seq++) {
