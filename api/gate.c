@@ -69,6 +69,16 @@ put(char **at, const char *s, size_t n)
     return p;
 }
 
+static struct gate_asker
+asker_of(const struct api_message *m)
+{
+    return (struct gate_asker){.account = m->origin.account,
+                               .loop = m->origin.loop,
+                               .no_responders = m->origin.no_responders,
+                               .subject = m->subject,
+                               .reply = m->reply};
+}
+
 static enum status
 request_new(struct gate_request **out, struct gate *g, const struct api_message *m)
 {
@@ -85,10 +95,8 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
     }
     char *at = (char *)(r + 1);
     *r = (struct gate_request){.gate = gate_ref(g),
-                               .account = m->origin.account,
-                               .loop = m->origin.loop,
+                               .asker = asker_of(m),
                                .cid = m->origin.cid,
-                               .no_responders = m->origin.no_responders,
                                .refs = 1,
                                .data = data,
                                .size = size,
@@ -96,8 +104,8 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
                                .subject_len = subject,
                                .reply_len = reply,
                                .reply_hash = hash_bytes(m->reply, reply)};
-    r->subject = put(&at, m->subject, subject);
-    r->reply = put(&at, m->reply, reply);
+    r->asker.subject = put(&at, m->subject, subject);
+    r->asker.reply = put(&at, m->reply, reply);
     if (size > 0) {
         memcpy(data, m->hdr == NULL ? m->data : m->hdr, size);
     }
@@ -107,7 +115,7 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
     r->item.id = atomic_fetch_add(g->home->plane.last_id, 1) + 1;
     r->item.flow = m->origin.account_key;
     r->item.bytes = sizeof(*r) + subject + reply + 2 + size;
-    r->item.label = r->subject;
+    r->item.label = r->asker.subject;
     r->item.name = m->origin.account_name;
     *out = r;
     return ST_OK;
@@ -127,11 +135,10 @@ void
 gate_end_unrun(struct gate_request *r, enum gate_end e, int64_t drain)
 {
     struct gate *g = r->gate;
-    struct gate_asker to = {r->account, r->loop, r->subject, r->reply, r->no_responders};
     pthread_mutex_lock(&g->home->lock);
     count_out(r, e);
     pthread_mutex_unlock(&g->home->lock);
-    gate_tell(g, &to, e, drain);
+    gate_tell(g, &r->asker, e, drain);
     gate_group_leave(r);
     gate_request_free(r);
 }
@@ -180,7 +187,7 @@ start(struct gate_request *r)
     struct gates *gs = g->home;
     bool unheard = r->watch &&
                    (r->was_parked || r->item.pulled_ns - r->item.pushed_ns >= WATCH_WAIT) &&
-                   !gs->host->has_interest(gs->host->ctx, r->account, r->reply);
+                   !gs->host->has_interest(gs->host->ctx, r->asker.account, r->asker.reply);
     enum status st = ST_OK;
     if (!unheard) {
         pthread_mutex_lock(&gs->lock);
@@ -240,8 +247,7 @@ admit(struct gate_request *r, bool parked)
 static void
 refuse(struct gate *g, const struct api_message *m, enum gate_end e, int64_t drain)
 {
-    struct gate_asker to = {m->origin.account, m->origin.loop, m->subject, m->reply,
-                            m->origin.no_responders};
+    struct gate_asker to = asker_of(m);
     pthread_mutex_lock(&g->home->lock);
     g->counts.received++;
     g->counts.ended[e]++;
@@ -253,7 +259,8 @@ static void
 prepare(struct gate_request *r, const struct api_message *m, int64_t timeout)
 {
     const struct api_host *host = r->gate->home->host;
-    r->watch = m->origin.is_client && host->has_interest(host->ctx, r->account, r->reply);
+    r->watch =
+        m->origin.is_client && host->has_interest(host->ctx, r->asker.account, r->asker.reply);
     r->item.owner = r->watch ? r->cid : 0;
     r->item.late_ns = api_message_unread(m, &r->gate->home->clock);
     if (timeout > 0) {
@@ -426,7 +433,7 @@ gate_of_mail(void *mail)
 uint32_t
 gate_loop(const struct gate_request *r)
 {
-    return r->loop;
+    return r->asker.loop;
 }
 
 uint64_t
@@ -453,10 +460,10 @@ gate_begin(struct gate_request *r, bool is_there, struct gate_delivery *out)
         gate_request_release(r);
         return false;
     }
-    *out = (struct gate_delivery){.account = r->account,
+    *out = (struct gate_delivery){.account = r->asker.account,
                                   .cid = r->cid,
-                                  .subject = r->subject,
-                                  .reply = r->reply,
+                                  .subject = r->asker.subject,
+                                  .reply = r->asker.reply,
                                   .subject_len = r->subject_len,
                                   .reply_len = r->reply_len,
                                   .data = r->data == NULL ? "" : r->data,

@@ -53,6 +53,7 @@ struct gates {
     pthread_cond_t wake; /* CLOCK_MONOTONIC */
 };
 
+struct gate_asker;
 struct gate_request;
 
 /* gate.c */
@@ -79,12 +80,6 @@ void gate_time_out(struct gate *g);
 void gate_let_run(struct gate *g);
 
 /* gate_refuse.c: says so on the reply subject, where that end is told. */
-struct gate_asker {
-    struct account *account;
-    uint32_t loop;
-    const char *subject, *reply;
-    bool no_responders; /* knows the status 503 */
-};
 void gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/gate_priv.h"
+#include "api/gate_request.h"
 #include "api/reply.h"
 #include "queue/apiq_view.h"
 

@@ -30,6 +30,14 @@ struct gate_taker {
     uint64_t cid;
 };
 
+/* Who asks for what, and is told if it is refused. */
+struct gate_asker {
+    struct account *account; /* borrowed: accounts live to the end */
+    uint32_t loop;
+    bool no_responders;          /* its client knows the status 503 */
+    const char *subject, *reply; /* of the message, or of the request that was made of it */
+};
+
 enum gate_state {
     GATE_WAITING, /* the queue's, or its maker's */
     GATE_RUNNING, /* holds a slot */
@@ -43,11 +51,9 @@ struct gate_request {
     struct group_entry group;                       /* its permit, or its place in the parking */
     alignas(max_align_t) char mail[GATE_MAIL_SIZE]; /* the host's */
     struct gate *gate;                              /* ref */
-    struct account *account;                        /* borrowed: accounts live to the end */
-    uint32_t loop;
+    struct gate_asker asker;                        /* its texts owned: in this block */
     uint64_t cid;
-    bool watch;         /* its reply had interest when it arrived: without any it need not run */
-    bool no_responders; /* its client knows the status 503 */
+    bool watch; /* its reply had interest when it arrived: without any it need not run */
     bool was_parked;
     bool parked; /* counted as such */
     enum gate_state state;
@@ -61,7 +67,6 @@ struct gate_request {
     struct gate_taker first;     /* the usual one; free while cid is 0 */
     char *data;                  /* owned; NULL once delivered */
     size_t size, hdr_len;
-    const char *subject, *reply; /* owned: in this block */
     size_t subject_len, reply_len;
 };
 

@@ -110,7 +110,7 @@ slot_find(struct gates *gs, const struct gate_watch *w, const char *reply, size_
     LIST_FOREACH_SAFE(node, next, &entry->requests)
     {
         struct gate_request *r = LIST_ENTRY(node, struct gate_request, same_reply);
-        if (r->gate->watch == w && r->reply_len == n && memcmp(r->reply, reply, n) == 0) {
+        if (r->gate->watch == w && r->reply_len == n && memcmp(r->asker.reply, reply, n) == 0) {
             return r;
         }
     }
