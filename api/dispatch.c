@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/admission.h"
 #include "api/advisory.h"
 #include "api/endpoint.h"
 #include "api/group.h"
@@ -137,21 +138,6 @@ dispatch_pump(struct api *a, unsigned levels)
     }
 }
 
-static enum ledger_end
-end_of_push(enum status st)
-{
-    switch ((int)st) {
-    case ST_EXPIRED:
-        return END_EXPIRED;
-    case ST_CLOSED:
-        return END_CLOSED;
-    case ST_NOMEM:
-        return END_NOMEM;
-    default:
-        return END_LIMIT;
-    }
-}
-
 /* What the queue has to know of it beyond the copy. timeout: of its header, or 0. */
 static void
 prepare(struct api *a, struct api_request *r, const struct api_message *m, int64_t timeout,
@@ -183,7 +169,7 @@ enqueue(struct api *a, struct api_request *r)
     enum apiq_level level = r->item.level;
     enum status st = apiq_push(a->queue, &r->item, &fallen);
     if (st != ST_OK) {
-        end_unrun(a, r, end_of_push(st), 0);
+        end_unrun(a, r, admission_end_of_push(st), 0);
     } else if (list_is_empty(&fallen)) {
         return;
     }
@@ -191,8 +177,7 @@ enqueue(struct api *a, struct api_request *r)
     dispatch_pump(a, 1U << level);
 }
 
-/* ---- workload groups ----------------------------------------------------------------------------
- */
+/* ---- workload groups ---- */
 
 static enum status
 offer(struct group_entry *e)
@@ -204,7 +189,7 @@ offer(struct group_entry *e)
     if (st == ST_AGAIN) {
         ledger_park(a->ledger, &r->ticket);
     } else if (st != ST_OK) {
-        end_unrun(a, r, end_of_push(st), 0);
+        end_unrun(a, r, admission_end_of_push(st), 0);
         st = ST_OK;
     }
     return st;
@@ -213,13 +198,8 @@ offer(struct group_entry *e)
 static void
 drop(struct group_entry *e, enum group_why why)
 {
-    static const enum ledger_end ends[] = {
-        [GROUP_DEADLINE] = END_EXPIRED,    [GROUP_CANCEL_AFTER] = END_CANCEL_AFTER,
-        [GROUP_DISPLACED] = END_DISPLACED, [GROUP_GONE] = END_DISCONNECT,
-        [GROUP_OPERATOR] = END_OPERATOR,   [GROUP_CLOSED] = END_SHUTDOWN,
-    };
     struct api_request *r = request_of_entry(e);
-    end_unrun(r->api, r, ends[why], 0);
+    end_unrun(r->api, r, admission_end_of_drop(why), 0);
 }
 
 static void
@@ -234,46 +214,23 @@ chase(struct group_room *room, uint64_t owner)
 
 static const struct group_ops group_ops = {.offer = offer, .drop = drop, .chase = chase};
 
-static enum ledger_end
-end_of_verdict(enum group_verdict v)
-{
-    return v == GROUP_OFF ? END_THROTTLED : v == GROUP_FULL ? END_PARKING_FULL : END_NOMEM;
-}
-
-static bool
-is_refusal(enum group_verdict v)
-{
-    return v == GROUP_OFF || v == GROUP_FULL || v == GROUP_NOMEM;
-}
-
 /* Over the limit of its group. */
 static void
 park(struct api *a, struct api_request *r, const struct group_who *who)
 {
     struct group_answer ans;
+    enum ledger_end why;
     struct list_node displaced;
     list_init(&displaced);
-    const struct apiq_item *it = &r->item;
     r->was_parked = true;
-    r->group = (struct group_entry){
-        .ops = &group_ops,
-        .room = &a->rooms[it->level],
-        .owner = it->owner,
-        .order_key = it->order_key,
-        .id = it->id,
-        .flow = it->flow,
-        .bytes = it->bytes,
-        .label = it->label,
-        .name = it->name,
-        .due = it->deadline_ns > 0 ? it->arrived_ns + it->deadline_ns : 0,
-    };
+    admission_entry(&r->group, &group_ops, &a->rooms[r->item.level], &r->item);
     ledger_park(a->ledger, &r->ticket);
     groups_park(a->groups, &r->group, who, &displaced, &ans);
     (void)groups_drop(&displaced, GROUP_DISPLACED);
     if (ans.verdict == GROUP_PARK) {
         parker_at(a->parker, ans.due);
-    } else if (is_refusal(ans.verdict)) {
-        end_unrun(a, r, end_of_verdict(ans.verdict), ans.drain_ns);
+    } else if (admission_refuses(&ans, &why)) {
+        end_unrun(a, r, why, ans.drain_ns);
     } else {
         r->group.permit = ans.permit;
         ledger_unpark(a->ledger, &r->ticket);
@@ -292,14 +249,8 @@ ask_groups(struct api *a, const struct api_endpoint *ep, const struct api_messag
         level_of(a, ep, o) == APIQ_OPERATOR) {
         return;
     }
-    *who = (struct group_who){
-        .account = o->account_name,
-        .account_key = o->account_key,
-        .user = o->user,
-        .client = o->client,
-        .subject = m->subject,
-        .order_key = endpoint_order_key(ep, o->account_key, o->cid, m->subject),
-    };
+    admission_who(who, m);
+    who->order_key = endpoint_order_key(ep, o->account_key, o->cid, m->subject);
     groups_enter(a->groups, who, out);
 }
 
@@ -359,8 +310,8 @@ dispatch_receive(struct api *a, const struct api_endpoint *ep, const struct api_
     struct group_who who;
     struct group_answer ans;
     ask_groups(a, ep, m, &who, &ans);
-    if (is_refusal(ans.verdict)) {
-        refuse_message(a, ep, m, end_of_verdict(ans.verdict), ans.drain_ns);
+    if (admission_refuses(&ans, &why)) {
+        refuse_message(a, ep, m, why, ans.drain_ns);
         return;
     }
     struct api_request *r;

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "api/admission.h"
 #include "api/gate_group.h"
 #include "api/gate_priv.h"
 #include "api/gate_request.h"
@@ -123,7 +124,7 @@ request_new(struct gate_request **out, struct gate *g, const struct api_message 
 
 /* It waits no longer. Under the lock. */
 static void
-count_out(struct gate_request *r, enum gate_end e)
+count_out(struct gate_request *r, enum ledger_end e)
 {
     struct gate_counts *n = &r->gate->counts;
     *(r->parked ? &n->parked : &n->queued) -= 1;
@@ -132,7 +133,7 @@ count_out(struct gate_request *r, enum gate_end e)
 }
 
 void
-gate_end_unrun(struct gate_request *r, enum gate_end e, int64_t drain)
+gate_end_unrun(struct gate_request *r, enum ledger_end e, int64_t drain)
 {
     struct gate *g = r->gate;
     pthread_mutex_lock(&g->home->lock);
@@ -151,7 +152,7 @@ make_room(struct gate *g)
 }
 
 size_t
-gate_fallen(struct gate *g, struct list_node *fallen, enum gate_end e)
+gate_fallen(struct gate *g, struct list_node *fallen, enum ledger_end e)
 {
     size_t n = 0;
     struct apiq_item *it;
@@ -170,7 +171,7 @@ gate_pass_on(struct gate_request *r)
 {
     struct gate *g = r->gate;
     pthread_mutex_lock(&g->home->lock);
-    count_out(r, GATE_PASSED);
+    count_out(r, END_PASSED_ON);
     r->state = GATE_FREE;
     r->refs = 1;
     r->open = 1;
@@ -202,7 +203,7 @@ start(struct gate_request *r)
     if (st == ST_CLOSED) {
         gate_pass_on(r);
     } else {
-        gate_end_unrun(r, unheard ? GATE_UNHEARD : GATE_NOMEM, 0);
+        gate_end_unrun(r, unheard ? END_NO_INTEREST : END_NOMEM, 0);
     }
 }
 
@@ -216,11 +217,11 @@ gate_pump(struct gate *g)
         if (st == ST_OK) {
             start(gate_request_of(it));
         } else if (st == ST_EXPIRED) {
-            gate_end_unrun(gate_request_of(it), GATE_LATE, 0);
+            gate_end_unrun(gate_request_of(it), END_EXPIRED, 0);
         } else if (st == ST_CANCELLED && atomic_load(&g->passes)) {
             gate_pass_on(gate_request_of(it));
         } else if (st == ST_CANCELLED) {
-            gate_end_unrun(gate_request_of(it), GATE_SHUTDOWN, 0);
+            gate_end_unrun(gate_request_of(it), END_SHUTDOWN, 0);
         } else {
             break;
         }
@@ -245,7 +246,7 @@ admit(struct gate_request *r, bool parked)
 
 /* Refused before a request is made of it. */
 static void
-refuse(struct gate *g, const struct api_message *m, enum gate_end e, int64_t drain)
+refuse(struct gate *g, const struct api_message *m, enum ledger_end e, int64_t drain)
 {
     struct gate_asker to = asker_of(m);
     pthread_mutex_lock(&g->home->lock);
@@ -269,12 +270,6 @@ prepare(struct gate_request *r, const struct api_message *m, int64_t timeout)
     }
 }
 
-enum gate_end
-gate_end_of_push(enum status st)
-{
-    return st == ST_EXPIRED ? GATE_LATE : st == ST_NOMEM ? GATE_NOMEM : GATE_LIMIT;
-}
-
 /* False: the queue is closed; r is gone, and was not counted. */
 static bool
 push(struct gate_request *r)
@@ -294,9 +289,9 @@ push(struct gate_request *r)
         return false;
     }
     if (st != ST_OK) {
-        gate_end_unrun(r, gate_end_of_push(st), 0);
+        gate_end_unrun(r, admission_end_of_push(st), 0);
     }
-    (void)gate_fallen(g, &fallen, GATE_FULL);
+    (void)gate_fallen(g, &fallen, END_EVICTED);
     gate_pump(g);
     return true;
 }
@@ -307,13 +302,13 @@ park(struct gate_request *r, const struct group_who *who)
 {
     struct gate *g = r->gate;
     struct group_answer ans;
-    enum gate_end e;
+    enum ledger_end e;
     admit(r, true);
     gate_group_park(r, who, &ans);
     if (ans.verdict == GROUP_PARK) {
         return true;
     }
-    if (gate_group_refuses(&ans, &e)) {
+    if (admission_refuses(&ans, &e)) {
         gate_end_unrun(r, e, ans.drain_ns);
         return true;
     }
@@ -334,20 +329,20 @@ take(struct gate *g, const struct api_message *m)
     struct group_who who;
     struct group_answer ans;
     struct gate_request *r;
-    enum gate_end e;
+    enum ledger_end e;
     int64_t timeout = 0;
     /* A header that is no time is the service's business and not ours: as if there were none. */
     if (header_timeout(m->hdr, m->hdr_len, &timeout) == ST_OK && timeout <= 0) {
-        refuse(g, m, GATE_LATE, 0);
+        refuse(g, m, END_EXPIRED, 0);
         return true;
     }
     gate_group_ask(g, m, &who, &ans);
-    if (gate_group_refuses(&ans, &e)) {
+    if (admission_refuses(&ans, &e)) {
         refuse(g, m, e, ans.drain_ns);
         return true;
     }
     if (request_new(&r, g, m) != ST_OK) {
-        refuse(g, m, GATE_NOMEM, 0);
+        refuse(g, m, END_NOMEM, 0);
         if (ans.permit != NULL) {
             groups_leave(g->home->plane.groups, ans.permit);
         }
@@ -392,7 +387,7 @@ gate_time_out(struct gate *g)
         if (now - r->began < g->conf.reply_timeout) {
             break;
         }
-        slot_leave(gs, r, GATE_TIMEOUT);
+        slot_leave(gs, r, END_REPLY_TIMEOUT);
         list_push_back(&late, &r->item.link);
     }
     pthread_mutex_unlock(&gs->lock);
@@ -409,7 +404,7 @@ gate_let_run(struct gate *g)
     g->gone = true;
     while (!list_is_empty(&g->running)) {
         struct gate_request *r = LIST_ENTRY(g->running.next, struct gate_request, run);
-        slot_leave(gs, r, GATE_PASSED);
+        slot_leave(gs, r, END_PASSED_ON);
         list_push_back(&left, &r->item.link);
     }
     pthread_mutex_unlock(&gs->lock);
@@ -451,7 +446,7 @@ gate_begin(struct gate_request *r, bool is_there, struct gate_delivery *out)
         pthread_mutex_lock(&gs->lock);
         cancelled = r->state == GATE_RUNNING;
         if (cancelled) {
-            slot_leave(gs, r, GATE_LEFT);
+            slot_leave(gs, r, END_DISCONNECT);
         }
         pthread_mutex_unlock(&gs->lock);
     }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "api/admission.h"
 #include "api/group_admin.h"
 #include "api/host.h"
 
@@ -43,7 +44,7 @@ end_closed(struct gate_request *r)
     if (atomic_load(&r->gate->passes)) {
         gate_pass_on(r);
     } else {
-        gate_end_unrun(r, GATE_SHUTDOWN, 0);
+        gate_end_unrun(r, END_SHUTDOWN, 0);
     }
 }
 
@@ -62,7 +63,7 @@ offer(struct group_entry *e)
     if (st == ST_CLOSED) {
         end_closed(r);
     } else if (st != ST_OK) {
-        gate_end_unrun(r, gate_end_of_push(st), 0);
+        gate_end_unrun(r, admission_end_of_push(st), 0);
     }
     gate_pump(g);
     return ST_OK;
@@ -71,15 +72,10 @@ offer(struct group_entry *e)
 static void
 drop(struct group_entry *e, enum group_why why)
 {
-    static const enum gate_end ends[] = {
-        [GROUP_DEADLINE] = GATE_LATE,       [GROUP_CANCEL_AFTER] = GATE_CANCEL_AFTER,
-        [GROUP_DISPLACED] = GATE_DISPLACED, [GROUP_GONE] = GATE_LEFT,
-        [GROUP_OPERATOR] = GATE_OPERATOR,   [GROUP_CLOSED] = GATE_SHUTDOWN,
-    };
     if (why == GROUP_ROOM_GONE) {
         end_closed(request_of(e));
     } else {
-        gate_end_unrun(request_of(e), ends[why], 0);
+        gate_end_unrun(request_of(e), admission_end_of_drop(why), 0);
     }
 }
 
@@ -89,7 +85,7 @@ chase(struct group_room *room, uint64_t owner)
     struct list_node gone;
     list_init(&gone);
     (void)apiq_cancel_owner(room->queue, owner, &gone);
-    (void)gate_fallen(gate_of(room), &gone, GATE_LEFT);
+    (void)gate_fallen(gate_of(room), &gone, END_DISCONNECT);
 }
 
 static void
@@ -130,48 +126,23 @@ gate_group_ask(struct gate *g, const struct api_message *m, struct group_who *wh
                struct group_answer *out)
 {
     struct groups *groups = g->home->plane.groups;
-    const struct api_origin *o = &m->origin;
     *out = (struct group_answer){.verdict = GROUP_NONE};
     if (!atomic_load(&g->has_group) || !groups_any(groups)) {
         return;
     }
-    *who = (struct group_who){.account = o->account_name,
-                              .account_key = o->account_key,
-                              .user = o->user,
-                              .client = o->client,
-                              .subject = m->subject,
-                              .link = &g->link};
+    admission_who(who, m);
+    who->link = &g->link;
     groups_enter(groups, who, out);
-}
-
-bool
-gate_group_refuses(const struct group_answer *a, enum gate_end *e)
-{
-    *e = a->verdict == GROUP_OFF    ? GATE_THROTTLED
-         : a->verdict == GROUP_FULL ? GATE_PARKING_FULL
-                                    : GATE_NOMEM;
-    return a->verdict == GROUP_OFF || a->verdict == GROUP_FULL || a->verdict == GROUP_NOMEM;
 }
 
 void
 gate_group_park(struct gate_request *r, const struct group_who *who, struct group_answer *out)
 {
     struct gates *gs = r->gate->home;
-    const struct apiq_item *it = &r->item;
     struct list_node displaced;
     list_init(&displaced);
     r->was_parked = true;
-    r->group = (struct group_entry){
-        .ops = &ops,
-        .room = &r->gate->room,
-        .owner = it->owner,
-        .id = it->id,
-        .flow = it->flow,
-        .bytes = it->bytes,
-        .label = it->label,
-        .name = it->name,
-        .due = it->deadline_ns > 0 ? it->arrived_ns + it->deadline_ns : 0,
-    };
+    admission_entry(&r->group, &ops, &r->gate->room, &r->item);
     groups_park(gs->plane.groups, &r->group, who, &displaced, out);
     (void)groups_drop(&displaced, GROUP_DISPLACED);
     if (out->verdict == GROUP_PARK) {

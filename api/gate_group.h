@@ -23,12 +23,11 @@ void gate_group_ask(struct gate *g, const struct api_message *m, struct group_wh
 /* After GROUP_PARK, r being counted as parked: as groups_park. With GROUP_PARK r is the parking's,
  * else the caller's. */
 void gate_group_park(struct gate_request *r, const struct group_who *who, struct group_answer *out);
-bool gate_group_refuses(const struct group_answer *a, enum gate_end *e);
 
-/* The permit is free, if r has one. Then gate_settle. */
 /* It has a permit, or needs none, and goes into the queue: there the buckets of the group take
  * turns. */
 void gate_group_turn(struct gate_request *r);
+/* The permit is free, if r has one. Then gate_settle. */
 void gate_group_leave(struct gate_request *r);
 
 /* After permits or room came free: lets in what is parked. Not within a callback of

@@ -67,7 +67,7 @@ cancel_one(struct gate *g, const struct apiq_match *match)
         struct list_node gone;
         list_init(&gone);
         n = apiq_cancel_match(g->q, match, BATCH, &gone);
-        done += gate_fallen(g, &gone, GATE_OPERATOR);
+        done += gate_fallen(g, &gone, END_OPERATOR);
     } while (n > 0 && done < total);
     return done;
 }

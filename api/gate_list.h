@@ -25,7 +25,7 @@ struct gate_waiting_info {
  * were copied; *total: how many are meant in all. ST_NOMEM. */
 enum status gates_list(struct gates *gs, const struct gate_pick *pick, size_t offset,
                        struct gate_waiting_info *out, size_t *max, size_t *total) MUST_CHECK;
-/* Ends them (GATE_OPERATOR). Returns how many. */
+/* Ends them (END_OPERATOR). Returns how many. */
 size_t gates_cancel_match(struct gates *gs, const struct gate_pick *pick);
 
 /* The first gate that names that workload group: true, and its name. */

@@ -62,14 +62,12 @@ enum status gate_new(struct gate **out, struct gates *gs, const struct gate_conf
  * gives permits back; gate_settle is to follow. */
 void gate_pump(struct gate *g);
 /* Ends requests that did not run, all in the same way; the list is empty after it. */
-size_t gate_fallen(struct gate *g, struct list_node *fallen, enum gate_end e);
+size_t gate_fallen(struct gate *g, struct list_node *fallen, enum ledger_end e);
 /* Ends one that waits, or has just been pulled and holds no slot. drain: how long the backlog takes
  * that stood in its way; 0: the queue's. */
-void gate_end_unrun(struct gate_request *r, enum gate_end e, int64_t drain);
+void gate_end_unrun(struct gate_request *r, enum ledger_end e, int64_t drain);
 /* The gate is removed: delivered as without one. */
 void gate_pass_on(struct gate_request *r);
-/* Which end that is: of apiq_push and apiq_offer. */
-enum gate_end gate_end_of_push(enum status st);
 /* Its thread has something to look for. Under the lock. */
 void gates_stir(struct gates *gs);
 /* Gate i, with a reference; NULL: there are not so many. */
@@ -80,6 +78,6 @@ void gate_time_out(struct gate *g);
 void gate_let_run(struct gate *g);
 
 /* gate_refuse.c: says so on the reply subject, where that end is told. */
-void gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain);
+void gate_tell(struct gate *g, const struct gate_asker *to, enum ledger_end e, int64_t drain);
 
 #endif

@@ -8,22 +8,6 @@
 #include "api/reply.h"
 #include "queue/apiq_view.h"
 
-static const struct told {
-    int code; /* 0: nobody is told */
-    const char *text;
-} told[GATE_END_COUNT] = {
-    [GATE_LIMIT] = {503, "over the limit of the queue"},
-    [GATE_NOMEM] = {503, "the server is out of memory"},
-    [GATE_THROTTLED] = {429, "over the limit of the workload group"},
-    [GATE_PARKING_FULL] = {429, "the workload group is full"},
-    [GATE_DISPLACED] = {429, "the workload group is full"},
-    [GATE_FULL] = {503, "the queue is full"},
-    [GATE_LATE] = {408, "the deadline passed"},
-    [GATE_CANCEL_AFTER] = {408, "waited too long for the workload group"},
-    [GATE_OPERATOR] = {503, "cancelled by an operator"},
-    [GATE_SHUTDOWN] = {503, "the server is shutting down"},
-};
-
 #define SUBJECT_SHOWN 256u
 
 /* As where nobody listens. */
@@ -39,13 +23,14 @@ tell_nobody_is_there(const struct api_host *host, const struct gate_asker *to)
 }
 
 void
-gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t drain)
+gate_tell(struct gate *g, const struct gate_asker *to, enum ledger_end e, int64_t drain)
 {
     const struct api_host *host = g->home->host;
-    const struct told *t = &told[e];
+    int code = ledger_end_code(e);
+    const char *why = ledger_end_text(e);
     char hdr[256];
     char text[160];
-    if (t->code == 0) {
+    if (code == 0) {
         return;
     }
     pthread_mutex_lock(&g->home->lock);
@@ -62,11 +47,11 @@ gate_tell(struct gate *g, const struct gate_asker *to, enum gate_end e, int64_t 
     int n = snprintf(hdr, sizeof(hdr),
                      "NATS/1.0\r\nNats-Service-Error: %s: the request was not executed\r\n"
                      "Nats-Service-Error-Code: %d\r\nNats-Retry-After: %d.%03d\r\n\r\n",
-                     t->text, t->code, s, rest);
+                     why, code, s, rest);
     /* A client without headers sees this alone. */
     int len =
         snprintf(text, sizeof(text), "%d %s: the request was not executed, retry after %d.%03d s",
-                 t->code, t->text, s, rest);
+                 code, why, s, rest);
     struct api_bytes body = {hdr, (size_t)n, text, (size_t)len};
     host->publish(host->ctx, to->account, to->loop, to->reply, NULL, &body);
 }

@@ -72,7 +72,7 @@ forget_taker(struct gates *gs, struct gate_taker *t)
 }
 
 void
-slot_leave(struct gates *gs, struct gate_request *r, enum gate_end e)
+slot_leave(struct gates *gs, struct gate_request *r, enum ledger_end e)
 {
     struct gate *g = r->gate;
     struct list_node *node;
@@ -157,7 +157,7 @@ close_one(struct gates *gs, struct gate_request *r)
     if (r->open > 0 || r->state != GATE_RUNNING) {
         return false;
     }
-    slot_leave(gs, r, GATE_GONE);
+    slot_leave(gs, r, END_RESPONDER_GONE);
     return true;
 }
 
@@ -238,7 +238,7 @@ gate_sent(struct gate_request *r, size_t receivers)
     r->data = NULL;
     pthread_mutex_lock(&gs->lock);
     if (receivers == 0 && r->state == GATE_RUNNING) {
-        slot_leave(gs, r, GATE_NOBODY);
+        slot_leave(gs, r, END_NO_RESPONDERS);
         left = true;
         r->open--;
     } else {
@@ -258,7 +258,7 @@ gate_replied(struct gate_watch *w, const char *subject, size_t n)
     pthread_mutex_lock(&gs->lock);
     struct gate_request *r = slot_find(gs, w, subject, n);
     if (r != NULL) {
-        slot_leave(gs, r, GATE_REPLIED);
+        slot_leave(gs, r, END_REPLIED);
     }
     pthread_mutex_unlock(&gs->lock);
     if (r != NULL) {
@@ -280,7 +280,7 @@ slot_conn_closed(struct gates *gs, uint64_t cid)
         list_remove(&t->by_request);
         forget_taker(gs, t);
         if (r->open == 0) {
-            slot_leave(gs, r, GATE_GONE);
+            slot_leave(gs, r, END_RESPONDER_GONE);
             list_push_back(&left, &r->item.link);
         }
     }

@@ -8,7 +8,7 @@
 /* Under the lock. ST_CLOSED: the gate is gone. ST_NOMEM. */
 enum status slot_enter(struct gates *gs, struct gate_request *r) MUST_CHECK;
 /* It holds no slot any more, and is counted. slot_done must follow, without the lock. */
-void slot_leave(struct gates *gs, struct gate_request *r, enum gate_end e);
+void slot_leave(struct gates *gs, struct gate_request *r, enum ledger_end e);
 /* The oldest that runs and waits for that reply, or NULL. */
 struct gate_request *slot_find(struct gates *gs, const struct gate_watch *w, const char *reply,
                                size_t n);

@@ -12,8 +12,8 @@ static uint64_t
 outcome(const struct gate_counts *c, enum ledger_outcome o)
 {
     uint64_t n = 0;
-    for (unsigned e = 0; e < GATE_END_COUNT; e++) {
-        n += gate_outcome_of((enum gate_end)e) == o ? c->ended[e] : 0;
+    for (unsigned e = 0; e < LEDGER_END_COUNT; e++) {
+        n += ledger_outcome_of((enum ledger_end)e) == o ? c->ended[e] : 0;
     }
     return n;
 }
@@ -31,8 +31,10 @@ counters(const struct gate_counts *c)
     jobj_int(&o, "parked", c->parked);
     jobj_int(&o, "queued", c->queued);
     jobj_int(&o, "running", c->running);
-    for (unsigned e = 0; e < GATE_END_COUNT; e++) {
-        jobj_int(&reasons, gate_end_name((enum gate_end)e), c->ended[e]);
+    for (unsigned e = 0; e < LEDGER_END_COUNT; e++) {
+        if (ledger_end_is_of((enum ledger_end)e, LEDGER_GATES)) {
+            jobj_int(&reasons, ledger_end_name((enum ledger_end)e), c->ended[e]);
+        }
     }
     jobj_put(&o, "reasons", reasons);
     return o;
@@ -84,6 +86,17 @@ head(struct buf *b, const char *name, const char *type, const char *help)
 }
 
 static void
+put_reasons(const struct gate_info *info, struct buf *b)
+{
+    for (unsigned e = 0; e < LEDGER_END_COUNT; e++) {
+        if (ledger_end_is_of((enum ledger_end)e, LEDGER_GATES)) {
+            buf_printf(b, "sluice_gate_reason_total{gate=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
+                       info->conf.name, ledger_end_name((enum ledger_end)e), info->counts.ended[e]);
+        }
+    }
+}
+
+static void
 put_ended(struct gates *gs, struct buf *b)
 {
     struct gate_info info;
@@ -97,10 +110,7 @@ put_ended(struct gates *gs, struct buf *b)
     }
     head(b, "reason_total", "counter", "Requests ended, by reason.");
     for (size_t i = 0; gates_info(gs, i, &info); i++) {
-        for (unsigned e = 0; e < GATE_END_COUNT; e++) {
-            buf_printf(b, "sluice_gate_reason_total{gate=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
-                       info.conf.name, gate_end_name((enum gate_end)e), info.counts.ended[e]);
-        }
+        put_reasons(&info, b);
     }
 }
 

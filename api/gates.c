@@ -201,7 +201,7 @@ gates_conn_closed(struct gates *gs, uint64_t cid)
         struct list_node gone;
         list_init(&gone);
         if (apiq_cancel_owner(g->q, cid, &gone) > 0) {
-            (void)gate_fallen(g, &gone, GATE_LEFT);
+            (void)gate_fallen(g, &gone, END_DISCONNECT);
         }
         gate_unref(g);
     }
@@ -355,7 +355,7 @@ unmake(struct gates *gs, size_t i, bool pass)
     gate_pump(g);
     groups_close_room(gs->plane.groups, &g->room);
     pthread_mutex_lock(&gs->lock);
-    size_t passed = (size_t)g->counts.ended[GATE_PASSED];
+    size_t passed = (size_t)g->counts.ended[END_PASSED_ON];
     pthread_mutex_unlock(&gs->lock);
     gate_let_run(g);
     gate_settle(gs);
@@ -378,7 +378,7 @@ change(struct gates *gs, struct gate *g, const struct gate_conf *c, bool from_co
         pthread_mutex_unlock(&gs->lock);
         gate_group_set(g, c->group);
     }
-    *evicted = gate_fallen(g, &fallen, GATE_FULL);
+    *evicted = gate_fallen(g, &fallen, END_EVICTED);
     gate_pump(g);
     groups_room(gs->plane.groups, &g->room);
     gate_settle(gs);

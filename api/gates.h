@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/ends.h"
 #include "api/gate_conf.h"
-#include "api/gate_ends.h"
 #include "queue/apiq_view.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
@@ -65,7 +65,7 @@ void gates_conn_closed(struct gates *gs, uint64_t cid);
 /* At every moment received = the sum of ended + parked + queued + running. */
 struct gate_counts {
     uint64_t received, parked, queued, running;
-    uint64_t ended[GATE_END_COUNT];
+    uint64_t ended[LEDGER_END_COUNT];
 };
 struct gate_info {
     struct gate_conf conf;

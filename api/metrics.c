@@ -62,8 +62,10 @@ put_counters(struct buf *b, const struct ledger_snapshot *s)
     }
     head(b, "reason_total", "counter", "Requests ended, by reason.");
     for (int e = 0; e < LEDGER_END_COUNT; e++) {
-        buf_printf(b, "sluice_api_reason_total{reason=\"%s\"} %" PRIu64 "\n",
-                   ledger_end_name((enum ledger_end)e), s->by_end[e]);
+        if (ledger_end_is_of((enum ledger_end)e, LEDGER_PLANE)) {
+            buf_printf(b, "sluice_api_reason_total{reason=\"%s\"} %" PRIu64 "\n",
+                       ledger_end_name((enum ledger_end)e), s->by_end[e]);
+        }
     }
     head(b, "queued", "gauge", "Requests that wait.");
     for (int i = 0; i < APIQ_LEVELS; i++) {

@@ -83,30 +83,10 @@ reply_retry_ns(int64_t drain)
     return base - spread / 2 + (int64_t)(next_random() % (uint64_t)spread);
 }
 
-static const struct told {
-    int code; /* 0: not told */
-    int err_code;
-    bool retry;
-    const char *text;
-} told[LEDGER_END_COUNT] = {
-    [END_LIMIT] = {503, ERR_UNAVAILABLE, true, "over the limit of the queue"},
-    [END_NOMEM] = {503, ERR_UNAVAILABLE, true, "the server is out of memory"},
-    [END_BAD_HEADER] = {400, ERR_BAD_REQUEST, false, "invalid header Nats-Request-Timeout"},
-    [END_CLOSED] = {503, ERR_UNAVAILABLE, true, "the server is shutting down"},
-    [END_THROTTLED] = {429, ERR_UNAVAILABLE, true, "over the limit of the workload group"},
-    [END_PARKING_FULL] = {429, ERR_UNAVAILABLE, true, "the workload group is full"},
-    [END_DISPLACED] = {429, ERR_UNAVAILABLE, true, "the workload group is full"},
-    [END_CANCEL_AFTER] = {408, ERR_UNAVAILABLE, true, "waited too long for the workload group"},
-    [END_EVICTED] = {503, ERR_UNAVAILABLE, true, "the queue is full"},
-    [END_EXPIRED] = {408, ERR_UNAVAILABLE, true, "the deadline passed"},
-    [END_OPERATOR] = {503, ERR_UNAVAILABLE, true, "cancelled by an operator"},
-    [END_SHUTDOWN] = {503, ERR_UNAVAILABLE, true, "the server is shutting down"},
-};
-
 bool
 reply_is_told(enum ledger_end e)
 {
-    return told[e].code != 0;
+    return ledger_end_code(e) != 0;
 }
 
 /* Appends what fits below end, and a NUL; there is room for that. Returns where the NUL is.
@@ -153,11 +133,11 @@ void
 reply_refusal(struct refusal *out, enum ledger_end e, const char *server, const char *type,
               int64_t retry_ns)
 {
-    const struct told *t = &told[e];
+    bool again = e != END_BAD_HEADER; /* the same would fail the same */
     char *end = out->body + sizeof(out->body);
     char *at = put(out->body, end, "{");
     out->hdr[0] = '\0';
-    if (t->retry && retry_ns > 0) {
+    if (again && retry_ns > 0) {
         put_hint(out, retry_ns);
     }
     if (server != NULL) {
@@ -171,10 +151,10 @@ reply_refusal(struct refusal *out, enum ledger_end e, const char *server, const 
         at = put(at, end, "\",");
     }
     at = put(at, end, "\"error\":{\"code\":");
-    at = put_number(at, end, (uint64_t)t->code, 1);
+    at = put_number(at, end, (uint64_t)ledger_end_code(e), 1);
     at = put(at, end, ",\"err_code\":");
-    at = put_number(at, end, (uint64_t)t->err_code, 1);
+    at = put_number(at, end, again ? ERR_UNAVAILABLE : ERR_BAD_REQUEST, 1);
     at = put(at, end, ",\"description\":\"");
-    at = put(at, end, t->text);
+    at = put(at, end, ledger_end_text(e));
     (void)put(at, end, ": the request was not executed\"}}");
 }

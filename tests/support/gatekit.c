@@ -84,7 +84,7 @@ gatekit_look(void)
     struct gate_info i;
     assert_true(gates_find(gatekit.gates, "g", &i));
     uint64_t sum = i.counts.parked + i.counts.queued + i.counts.running;
-    for (int e = 0; e < GATE_END_COUNT; e++) {
+    for (int e = 0; e < LEDGER_END_COUNT; e++) {
         sum += i.counts.ended[e];
     }
     assert_int_equal(i.counts.received, sum);
@@ -94,7 +94,7 @@ gatekit_look(void)
 }
 
 void
-gatekit_expect_ended(enum gate_end e, uint64_t n)
+gatekit_expect_ended(enum ledger_end e, uint64_t n)
 {
     assert_int_equal(gatekit_look().counts.ended[e], n);
 }

@@ -44,7 +44,7 @@ void gatekit_park(void);
 struct gate_conf gatekit_conf(const char *name, const char *subject, int64_t limit);
 /* The gate "g" now; fails the test if its books do not add up. */
 struct gate_info gatekit_look(void);
-void gatekit_expect_ended(enum gate_end e, uint64_t n);
+void gatekit_expect_ended(enum ledger_end e, uint64_t n);
 void gatekit_update(const struct gate_conf *c, size_t evicted);
 
 /* A request of connection cid whose reply subject and payload are the same text. */

@@ -23,7 +23,7 @@ test_gate_runs_as_many_as_it_has_slots(void **state)
     gatekit_delivered("c", 1);
     gatekit_reply("a");
     gatekit_reply("c");
-    gatekit_expect_ended(GATE_REPLIED, 3);
+    gatekit_expect_ended(END_REPLIED, 3);
     assert_int_equal(gatekit_look().counts.running, 0);
     gatekit_nobody_told();
 }
@@ -43,7 +43,7 @@ test_gate_is_freed_by_the_first_reply_only(void **state)
     gatekit_reply("elsewhere");
     gatekit_delivered("c", 1);
     gatekit_none_delivered();
-    gatekit_expect_ended(GATE_REPLIED, 1);
+    gatekit_expect_ended(END_REPLIED, 1);
 }
 
 static void
@@ -85,7 +85,7 @@ test_gate_is_freed_when_all_who_got_it_have_closed(void **state)
     gates_conn_closed(gatekit.gates, RESPONDER + 2);
     assert_int_equal(gatekit_look().counts.running, 1);
     gates_conn_closed(gatekit.gates, RESPONDER + 1);
-    gatekit_expect_ended(GATE_GONE, 1);
+    gatekit_expect_ended(END_RESPONDER_GONE, 1);
     assert_int_equal(gatekit_look().counts.running, 0);
 }
 
@@ -103,7 +103,7 @@ test_gate_waits_for_copies_on_their_way_to_other_loops(void **state)
     gate_took(r, RESPONDER);
     gate_untook(r, RESPONDER); /* it did not want it, and was the last */
     gate_let_go(r);
-    gatekit_expect_ended(GATE_GONE, 1);
+    gatekit_expect_ended(END_RESPONDER_GONE, 1);
 }
 
 static void
@@ -122,7 +122,7 @@ test_gate_reply_may_overtake_the_delivery(void **state)
     gate_let_go(r);
     gates_conn_closed(gatekit.gates, RESPONDER);
     gates_conn_closed(gatekit.gates, RESPONDER + 1);
-    gatekit_expect_ended(GATE_REPLIED, 1);
+    gatekit_expect_ended(END_REPLIED, 1);
 }
 
 static void
@@ -135,7 +135,7 @@ test_gate_is_freed_where_nobody_is_there(void **state)
     gatekit_delivered("a", 0);
     gatekit_delivered("b", 0);
     gatekit_delivered("c", 0);
-    gatekit_expect_ended(GATE_NOBODY, 3);
+    gatekit_expect_ended(END_NO_RESPONDERS, 3);
     gatekit_nobody_told(); /* the host says so */
 }
 
@@ -156,7 +156,7 @@ test_gate_reply_timeout_frees_the_slot_and_nothing_else(void **state)
     clock_fake_advance(&gatekit.now, 1);
     gates_tick(gatekit.gates);
     gatekit_delivered("b", 1);
-    gatekit_expect_ended(GATE_TIMEOUT, 1);
+    gatekit_expect_ended(END_REPLY_TIMEOUT, 1);
     gatekit_reply("a"); /* late: passes by */
     assert_int_equal(gatekit_look().counts.running, 1);
     gatekit_nobody_told();
@@ -177,7 +177,7 @@ test_gate_full_evicts_the_oldest_and_tells_it(void **state)
         "b", "NATS/1.0\r\nNats-Service-Error: the queue is full: the request was not executed\r\n"
              "Nats-Service-Error-Code: 503\r\nNats-Retry-After: ");
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_FULL, 1);
+    gatekit_expect_ended(END_EVICTED, 1);
     gatekit_delivered("a", 1);
     gatekit_reply("a");
     gatekit_delivered("c", 1);
@@ -233,7 +233,7 @@ test_gate_expired_is_told_though_no_slot_is_free(void **state)
     gatekit_told("c", "Nats-Service-Error: the deadline passed: the request was not executed\r\n"
                       "Nats-Service-Error-Code: 408\r\n");
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_LATE, 1);
+    gatekit_expect_ended(END_EXPIRED, 1);
 }
 
 static void
@@ -299,11 +299,11 @@ test_gate_a_requester_that_closes_takes_its_requests_along(void **state)
     gatekit_ask(7, "c");
     gatekit_ask(1, "d");
     gates_conn_closed(gatekit.gates, 7);
-    gatekit_expect_ended(GATE_LEFT, 1); /* c; b runs */
+    gatekit_expect_ended(END_DISCONNECT, 1); /* c; b runs */
     gatekit_delivered("a", 1);
     struct gate_delivery d;
     assert_false(gate_begin(fakehost_gated(&gatekit.host), false, &d));
-    gatekit_expect_ended(GATE_LEFT, 2);
+    gatekit_expect_ended(END_DISCONNECT, 2);
     gatekit_delivered("d", 1);
     gatekit_nobody_told();
 }
@@ -336,7 +336,7 @@ test_gate_does_not_run_what_nobody_hears_any_more(void **state)
     clock_fake_advance(&gatekit.now, CLOCK_S);
     atomic_store(&gatekit.host.nobody_listens, true);
     gatekit_delivered("a", 0);
-    gatekit_expect_ended(GATE_UNHEARD, 1);
+    gatekit_expect_ended(END_NO_INTEREST, 1);
     gatekit_delivered("b", 0);
     gatekit_none_delivered();
 }
@@ -358,7 +358,7 @@ test_gate_tells_who_found_no_memory(void **state)
         }
         gatekit_told("a", "Nats-Service-Error: the server is out of memory");
     }
-    assert_true(gatekit_look().counts.ended[GATE_NOMEM] > 0);
+    assert_true(gatekit_look().counts.ended[END_NOMEM] > 0);
 }
 
 static void
@@ -374,7 +374,7 @@ test_gate_mass_cancel_leaves_nothing(void **state)
     assert_int_equal(gatekit_look().counts.queued, 9998);
     gates_conn_closed(gatekit.gates, 5);
     assert_int_equal(gatekit_look().counts.queued, 0);
-    gatekit_expect_ended(GATE_LEFT, 9998);
+    gatekit_expect_ended(END_DISCONNECT, 9998);
     gatekit_nobody_told();
 }
 

@@ -32,7 +32,7 @@ test_gate_group_parks_over_its_limit_and_lets_in_first_come_first_served(void **
     gatekit_delivered("r.3", 1);
     gatekit_parked(0);
     gatekit_permits(0);
-    gatekit_expect_ended(GATE_REPLIED, 3);
+    gatekit_expect_ended(END_REPLIED, 3);
     gatekit_nobody_told();
 }
 
@@ -45,13 +45,13 @@ test_gate_group_refuses_with_429_in_the_form_of_services(void **state)
     gatekit_ask(1, "r.2");
     gatekit_told("r.2", "Nats-Service-Error: over the limit of the workload group: the request was "
                         "not executed\r\nNats-Service-Error-Code: 429\r\nNats-Retry-After: ");
-    gatekit_expect_ended(GATE_THROTTLED, 1);
+    gatekit_expect_ended(END_THROTTLED, 1);
     gatekit_grouped("{\"throttling\":{\"limit\":1},\"queue\":{\"size\":1}}", 2);
     gatekit_ask(1, "r.3");
     gatekit_ask(1, "r.4");
     gatekit_told("r.4", "Nats-Service-Error: the workload group is full: the request was not "
                         "executed\r\nNats-Service-Error-Code: 429\r\nNats-Retry-After: ");
-    gatekit_expect_ended(GATE_PARKING_FULL, 1);
+    gatekit_expect_ended(END_PARKING_FULL, 1);
     gatekit_delivered("r.1", 1);
     gatekit_reply("r.1");
     gatekit_delivered("r.3", 1);
@@ -90,7 +90,7 @@ test_gate_group_bucket_below_its_share_displaces(void **state)
     m.reply = "b.2";
     assert_true(gate_receive(gatekit.host.gate, &m));
     gatekit_told("a.3", "Nats-Service-Error-Code: 429");
-    gatekit_expect_ended(GATE_DISPLACED, 1);
+    gatekit_expect_ended(END_DISPLACED, 1);
     gatekit_parked(2);
 }
 
@@ -141,7 +141,7 @@ test_gate_group_full_queue_evicts_of_the_bucket_that_holds_most(void **state)
     ask_as("alice", "a.3");
     gatekit_told("a.1", "Nats-Service-Error-Code: 503");
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_FULL, 1);
+    gatekit_expect_ended(END_EVICTED, 1);
 }
 
 static void
@@ -200,7 +200,7 @@ test_gate_without_a_group_is_not_judged_by_groups_that_would_match(void **state)
 
 /* One that is parked comes in when the one before it has ended; then all ends. */
 static void
-expect_handed_over(enum gate_end how)
+expect_handed_over(enum ledger_end how)
 {
     gatekit_expect_ended(how, 1);
     gatekit_parked(0);
@@ -221,7 +221,7 @@ test_gate_group_permit_comes_back_when_the_responder_closes(void **state)
     gatekit_ask(2, "next");
     gatekit_delivered("r.1", 1);
     gates_conn_closed(gatekit.gates, RESPONDER);
-    expect_handed_over(GATE_GONE);
+    expect_handed_over(END_RESPONDER_GONE);
 }
 
 static void
@@ -232,7 +232,7 @@ test_gate_group_permit_comes_back_where_nobody_is_there(void **state)
     gatekit_ask(1, "r.1");
     gatekit_ask(2, "next");
     gatekit_delivered("r.1", 0);
-    expect_handed_over(GATE_NOBODY);
+    expect_handed_over(END_NO_RESPONDERS);
 }
 
 static void
@@ -250,14 +250,14 @@ test_gate_group_permit_comes_back_at_the_reply_timeout(void **state)
     clock_fake_advance(&gatekit.now, CLOCK_S);
     gates_tick(gatekit.gates);
     gatekit_reply("r.1"); /* late: frees nothing a second time */
-    expect_handed_over(GATE_TIMEOUT);
+    expect_handed_over(END_REPLY_TIMEOUT);
 }
 
 static void
 test_gate_group_permit_comes_back_from_the_queue(void **state)
 {
     (void)state;
-    static const enum gate_end how[] = {GATE_LATE, GATE_FULL, GATE_LEFT, GATE_OPERATOR};
+    static const enum ledger_end how[] = {END_EXPIRED, END_EVICTED, END_DISCONNECT, END_OPERATOR};
     for (unsigned i = 0; i < 4; i++) {
         gatekit_tear_down(state);
         gatekit_set_up(state);
@@ -276,18 +276,18 @@ test_gate_group_permit_comes_back_from_the_queue(void **state)
         (void)snprintf(c.group, sizeof(c.group), "w");
         struct gate_pick pick = {.match = {.owner = 1}};
         switch ((int)how[i]) {
-        case GATE_LATE:
+        case END_EXPIRED:
             clock_fake_advance(&gatekit.now, 6 * CLOCK_S);
             gates_tick(gatekit.gates);
             break;
-        case GATE_FULL:
+        case END_EVICTED:
             c.request_queue_limit = 1;
             gatekit_update(&c, 0);
             m.origin.user = "eve";
             m.reply = "other";
             assert_true(gate_receive(gatekit.host.gate, &m));
             break;
-        case GATE_LEFT:
+        case END_DISCONNECT:
             gates_conn_closed(gatekit.gates, 1);
             break;
         default:
@@ -326,7 +326,7 @@ test_gate_group_permit_comes_back_where_memory_runs_out(void **state)
         assert_int_equal(c.received, 2 * (uint64_t)(n + 1));
         gatekit_permits(0);
     }
-    assert_true(gatekit_look().counts.ended[GATE_NOMEM] > 2);
+    assert_true(gatekit_look().counts.ended[END_NOMEM] > 2);
 }
 
 /* ---- what ends while it is parked --------------------------------------------------------------
@@ -346,7 +346,7 @@ test_gate_group_deadline_while_parked(void **state)
     gatekit_park();
     gatekit_told("r.2", "Nats-Service-Error-Code: 408");
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_LATE, 1);
+    gatekit_expect_ended(END_EXPIRED, 1);
     gatekit_delivered("r.1", 1);
     gatekit_reply("r.1");
     gatekit_delivered("r.3", 1);
@@ -364,16 +364,16 @@ test_gate_group_cancel_after_and_operator_and_disconnect(void **state)
     clock_fake_advance(&gatekit.now, CLOCK_S);
     gatekit_park();
     gatekit_told("r.2", "Nats-Service-Error: waited too long for the workload group");
-    gatekit_expect_ended(GATE_CANCEL_AFTER, 1);
+    gatekit_expect_ended(END_CANCEL_AFTER, 1);
     gatekit_ask(1, "r.3");
     gatekit_ask(7, "r.4");
     struct group_pick pick = {.match = {.owner = 7}, .gate = "g"};
     assert_int_equal(groups_cancel_match(gatekit.groups, &pick), 1);
     gatekit_told("r.4", "Nats-Service-Error: cancelled by an operator");
-    gatekit_expect_ended(GATE_OPERATOR, 1);
+    gatekit_expect_ended(END_OPERATOR, 1);
     assert_int_equal(groups_cancel_owner(gatekit.groups, 1), 1);
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_LEFT, 1);
+    gatekit_expect_ended(END_DISCONNECT, 1);
     gatekit_parked(0);
     gatekit_delivered("r.1", 1);
 }

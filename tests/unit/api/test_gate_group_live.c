@@ -27,7 +27,7 @@ test_gate_group_letting_in_waits_for_room_in_the_queue(void **state)
     gatekit_group("{\"throttling\":{\"limit\":5},\"queue\":{\"size\":9}}");
     /* A permit is free and the queue is full: nothing is evicted for it. */
     gatekit_parked(1);
-    gatekit_expect_ended(GATE_FULL, 0);
+    gatekit_expect_ended(END_EVICTED, 0);
     gatekit_delivered("r.1", 1);
     gatekit_reply("r.1");
     gatekit_parked(0);
@@ -214,7 +214,7 @@ test_gate_group_ten_thousand_expire_as_they_are_let_in(void **state)
     gatekit_parked(MANY);
     clock_fake_advance(&gatekit.now, CLOCK_S);
     on_a_small_stack(reply_and_let_in);
-    gatekit_expect_ended(GATE_LATE, MANY);
+    gatekit_expect_ended(END_EXPIRED, MANY);
     gatekit_parked(0);
     gatekit_permits(0);
 }
@@ -241,7 +241,7 @@ test_gate_group_mass_cancel_of_ten_thousand_parked(void **state)
     gatekit_parked(MANY);
     on_a_small_stack(leave);
     gatekit_parked(0);
-    gatekit_expect_ended(GATE_LEFT, MANY);
+    gatekit_expect_ended(END_DISCONNECT, MANY);
     gatekit_nobody_told();
     gatekit_delivered("r.1", 1);
     gatekit_reply("r.1");

@@ -114,7 +114,7 @@ test_gate_requester_that_leaves_between_the_pull_and_the_delivery(void **state)
     (void)groups_cancel_owner(gatekit.groups, 1);
     gates_conn_closed(gatekit.gates, 1);
     assert_false(gate_begin(r, false, &d));
-    gatekit_expect_ended(GATE_LEFT, 1);
+    gatekit_expect_ended(END_DISCONNECT, 1);
     expect_next("next", 1);
 }
 
@@ -132,7 +132,7 @@ test_gate_reply_before_the_delivery_of_one_whose_requester_left(void **state)
     if (gate_begin(r, false, &d)) {
         gate_sent(r, 1);
     }
-    gatekit_expect_ended(GATE_REPLIED, 1);
+    gatekit_expect_ended(END_REPLIED, 1);
     expect_next("next", 1);
 }
 
@@ -166,7 +166,7 @@ test_gate_permit_for_one_whose_deadline_has_just_passed_goes_to_the_next(void **
     gatekit_reply("r.1");
     gatekit_told("late", "Nats-Service-Error-Code: 408");
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_LATE, 1);
+    gatekit_expect_ended(END_EXPIRED, 1);
     gatekit_park();
     expect_next("next", 2);
 }
@@ -184,7 +184,7 @@ test_gate_permit_for_one_whose_requester_leaves_goes_to_the_next(void **state)
     gatekit_reply("r.1");
     gates_conn_closed(gatekit.gates, 7);
     gatekit_nobody_told();
-    gatekit_expect_ended(GATE_LEFT, 1);
+    gatekit_expect_ended(END_DISCONNECT, 1);
     expect_next("next", 2);
 }
 
@@ -211,7 +211,7 @@ test_gate_pumped_by_all_at_once_runs_each_once(void **state)
     gatekit_reply("r.1");
     gatekit_reply("r.2");
     gatekit_reply("r.3");
-    gatekit_expect_ended(GATE_REPLIED, 3);
+    gatekit_expect_ended(END_REPLIED, 3);
 }
 
 int

@@ -133,7 +133,7 @@ counts(void)
     assert_true(gates_find(gatekit.gates, "g", &i));
     struct group_info w;
     uint64_t sum = i.counts.parked + i.counts.queued + i.counts.running;
-    for (int e = 0; e < GATE_END_COUNT; e++) {
+    for (int e = 0; e < LEDGER_END_COUNT; e++) {
         sum += i.counts.ended[e];
     }
     assert_int_equal(i.counts.received, sum);

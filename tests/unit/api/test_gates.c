@@ -41,7 +41,7 @@ test_gate_limits_change_while_requests_wait(void **state)
     gatekit_update(&c, 0);
     clock_fake_advance(&gatekit.now, CLOCK_S);
     gates_tick(gatekit.gates);
-    gatekit_expect_ended(GATE_LATE, 2);
+    gatekit_expect_ended(END_EXPIRED, 2);
 }
 
 static void

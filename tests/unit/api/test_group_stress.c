@@ -387,7 +387,7 @@ gate_open(void)
     assert_true(gates_find(api_gates(api), "g", &i));
     uint64_t open = i.counts.parked + i.counts.queued + i.counts.running;
     uint64_t sum = open;
-    for (int e = 0; e < GATE_END_COUNT; e++) {
+    for (int e = 0; e < LEDGER_END_COUNT; e++) {
         sum += i.counts.ended[e];
     }
     assert_int_equal(i.counts.received, sum);
