@@ -166,6 +166,12 @@ look(struct gates *gs, struct gate *g, struct gate_info *out)
     return true;
 }
 
+size_t
+gates_count(const struct gates *gs)
+{
+    return atomic_load(&gs->count);
+}
+
 bool
 gates_info(struct gates *gs, size_t i, struct gate_info *out)
 {

@@ -75,6 +75,7 @@ struct gate_info {
     struct apiq_level_stats queue;
     int64_t drain_ns;
 };
+size_t gates_count(const struct gates *gs);
 /* The i-th gate in the order of their making, or that of a name. False: there is none. */
 bool gates_info(struct gates *gs, size_t i, struct gate_info *out);
 bool gates_find(struct gates *gs, const char *name, struct gate_info *out);

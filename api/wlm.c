@@ -26,6 +26,14 @@ wlm_error(const struct api_request *r, struct reply *out, int code, const char *
     return reply_error(out, r->ep->type, code, ERR_BAD_REQUEST, "%s", text);
 }
 
+enum status
+wlm_bad_member(const struct api_request *r, struct reply *out, const char *key, const char *allowed)
+{
+    return allowed == NULL
+               ? wlm_error(r, out, 400, "unknown key: %.64s", key)
+               : wlm_error(r, out, 400, "invalid value for %s: must be %s", key, allowed);
+}
+
 /* The payload as an object; an empty payload is {}. ST_SYNTAX: it is none, and out says so. */
 static enum status
 parse(const struct api_request *r, struct reply *out, json_t **o)
@@ -68,15 +76,13 @@ wlm_run_bare(struct api *a, struct api_request *r, struct reply *out, wlm_bare *
         return st == ST_SYNTAX ? ST_OK : st;
     }
     void *first = json_object_iter(o);
-    st = first == NULL ? fn(a, r, out)
-                       : wlm_error(r, out, 400, "unknown key: %.64s", json_object_iter_key(first));
+    st = first == NULL ? fn(a, r, out) : wlm_bad_member(r, out, json_object_iter_key(first), NULL);
     json_decref(o);
     return st;
 }
 
-/* A whole number from min to max. */
-static bool
-take_int(const json_t *j, int64_t min, int64_t max, int64_t *out)
+bool
+wlm_take_int(const json_t *j, int64_t min, int64_t max, int64_t *out)
 {
     if (!json_is_integer(j) || json_integer_value(j) < min || json_integer_value(j) > max) {
         return false;
@@ -127,15 +133,13 @@ allowed(const char *key)
                {"group", "a text"},
                {"gate", "a text"},
                {"level", "\"operator\", \"normal\" or \"info\""},
-               {"all", "true or false"},
-               {"offset", WLM_OFFSET_ALLOWED},
-               {"limit", WLM_LIMIT_ALLOWED}};
+               {"all", "true or false"}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(all[i].key, key) == 0) {
             return all[i].text;
         }
     }
-    return NULL;
+    return wlm_page_allowed(key);
 }
 
 /* ST_NOTFOUND: no such key here. ST_INVAL: a bad value. */
@@ -146,10 +150,10 @@ take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
     int64_t v = 0;
     bool ok;
     if (strcmp(key, "id") == 0) {
-        ok = take_int(j, 1, INT64_MAX, &v);
+        ok = wlm_take_int(j, 1, INT64_MAX, &v);
         sel->match.id = (uint64_t)v;
     } else if (strcmp(key, "cid") == 0) {
-        ok = take_int(j, 1, INT64_MAX, &v);
+        ok = wlm_take_int(j, 1, INT64_MAX, &v);
         sel->match.owner = (uint64_t)v;
     } else if (strcmp(key, "account") == 0) {
         ok = take_account(a, j, sel);
@@ -164,14 +168,8 @@ take_member(struct api *a, const char *key, const json_t *j, enum wlm_keys keys,
     } else if (keys == WLM_KEYS_CANCEL && strcmp(key, "all") == 0) {
         ok = json_is_boolean(j);
         sel->all = json_is_true(j);
-    } else if (keys == WLM_KEYS_LIST && strcmp(key, "offset") == 0) {
-        ok = take_int(j, 0, INT64_MAX, &v);
-        sel->offset = (size_t)v;
-    } else if (keys == WLM_KEYS_LIST && strcmp(key, "limit") == 0) {
-        ok = take_int(j, 1, WLM_LIMIT_MAX, &v);
-        sel->limit = (size_t)v;
     } else {
-        return ST_NOTFOUND;
+        return keys == WLM_KEYS_LIST ? wlm_page_take(&sel->page, key, j) : ST_NOTFOUND;
     }
     return ok ? ST_OK : ST_INVAL;
 }
@@ -180,7 +178,7 @@ enum status
 wlm_run_select(struct api *a, struct api_request *r, struct reply *out, enum wlm_keys keys,
                wlm_chosen *fn)
 {
-    struct wlm_select sel = {.limit = WLM_LIMIT_DEFAULT};
+    struct wlm_select sel = {.all = false};
     const char *key;
     json_t *value;
     json_t *o;
@@ -188,13 +186,12 @@ wlm_run_select(struct api *a, struct api_request *r, struct reply *out, enum wlm
     if (st != ST_OK) {
         return st == ST_SYNTAX ? ST_OK : st;
     }
+    wlm_page_init(&sel.page);
     json_object_foreach(o, key, value)
     {
         st = take_member(a, key, value, keys, &sel);
         if (st != ST_OK) {
-            st = st == ST_NOTFOUND ? wlm_error(r, out, 400, "unknown key: %.64s", key)
-                                   : wlm_error(r, out, 400, "invalid value for %s: must be %s", key,
-                                               allowed(key));
+            st = wlm_bad_member(r, out, key, st == ST_NOTFOUND ? NULL : allowed(key));
             json_decref(o);
             return st;
         }

@@ -9,11 +9,20 @@
 
 #include "api/reply.h"
 #include "api/request.h"
+#include "api/wlm_page.h"
 #include "queue/apiq_view.h"
 
 /* Fills out with an error of code 400 about the request (fmt), or of another code. */
 enum status wlm_error(const struct api_request *r, struct reply *out, int code, const char *fmt,
                       ...) MUST_CHECK __attribute__((format(printf, 4, 5)));
+
+/* The error of a member of the request: what it may be, or NULL where there is none of that name.
+ */
+enum status wlm_bad_member(const struct api_request *r, struct reply *out, const char *key,
+                           const char *allowed) MUST_CHECK;
+
+/* False: it is no whole number from min to max. */
+bool wlm_take_int(const json_t *j, int64_t min, int64_t max, int64_t *out);
 
 /* Runs fn with the request's JSON object; what is no object is answered. */
 typedef enum status wlm_with_json(struct api *a, struct api_request *r, const json_t *o,
@@ -34,15 +43,8 @@ struct wlm_select {
     const char *gate;    /* borrowed, as account: only what waits for that gate */
     bool all;
     bool nothing; /* there is no such account: nothing matches */
-    size_t offset;
-    size_t limit;
+    struct wlm_page page;
 };
-
-#define WLM_LIMIT_DEFAULT 100
-#define WLM_LIMIT_MAX     1000
-/* What the two may be, for who gave something else. */
-#define WLM_OFFSET_ALLOWED "a whole number from 0"
-#define WLM_LIMIT_ALLOWED  "a whole number from 1 to 1000"
 
 enum wlm_keys { WLM_KEYS_LIST, WLM_KEYS_CANCEL };
 

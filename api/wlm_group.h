@@ -21,10 +21,4 @@ enum status wlm_group_changed(struct api *a, const struct api_request *r, const 
 enum status wlm_group_missing(const struct api_request *r, const char *name,
                               struct reply *out) MUST_CHECK;
 
-/* Answers with a page (the members offset and limit of the request) of the groups, in the order of
- * matching; one is what is shown of a group, a new reference. */
-enum status wlm_group_page(struct api *a, const struct api_request *r, const json_t *o,
-                           json_t *(*one)(struct api *a, const struct group_info *g),
-                           struct reply *out) MUST_CHECK;
-
 #endif

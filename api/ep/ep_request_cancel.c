@@ -77,5 +77,5 @@ const struct api_endpoint ep_request_cancel = {
     .type = "io.sluice.wlm.v1.request_cancel_response",
     .run = run,
     .doc = "Cancels waiting requests by `id`, `account`, `cid`, `level`, `group`, `gate`, or "
-           "`\"all\": true`.",
+           "`\"all\": true`: those of every account and level, other operators' too.",
 };

@@ -29,13 +29,13 @@ struct page {
 static size_t
 room(const struct page *p, const struct wlm_select *sel)
 {
-    return sel->limit - (p->list == NULL ? 0 : json_array_size(p->list));
+    return sel->page.limit - (p->list == NULL ? 0 : json_array_size(p->list));
 }
 
 static size_t
 skip(const struct page *p, const struct wlm_select *sel)
 {
-    return sel->offset > p->total ? sel->offset - p->total : 0;
+    return sel->page.offset > p->total ? sel->page.offset - p->total : 0;
 }
 
 /* In the plane's queue. */
@@ -45,11 +45,11 @@ add_queued(struct api *a, const struct wlm_select *sel, struct page *p)
     if (sel->group != NULL || sel->gate != NULL) {
         return ST_OK;
     }
-    struct apiq_item_info *v = mem_alloc_array(sel->limit, sizeof(*v));
+    struct apiq_item_info *v = mem_alloc_array(sel->page.limit, sizeof(*v));
     if (v == NULL) {
         return ST_NOMEM;
     }
-    size_t n = apiq_list(a->queue, &sel->match, sel->offset, v, sel->limit, &p->total);
+    size_t n = apiq_list(a->queue, &sel->match, sel->page.offset, v, sel->page.limit, &p->total);
     for (size_t i = 0; i < n; i++) {
         jarr_add(&p->list, entry(&v[i], NULL));
     }
@@ -110,9 +110,7 @@ answer(struct api *a, const struct api_request *r, const struct wlm_select *sel,
         return st;
     }
     json_t *o = wlm_answer(r);
-    jobj_int(&o, "total", p.total);
-    jobj_int(&o, "offset", sel->offset);
-    jobj_int(&o, "limit", sel->limit);
+    wlm_page_put(&o, &sel->page, p.total);
     jobj_put(&o, "requests", p.list);
     return reply_json(out, o);
 }

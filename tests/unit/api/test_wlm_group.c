@@ -14,6 +14,7 @@
 #include "server/base/mem.h"
 #include "tests/support/cmk.h"
 #include "tests/support/group_kit.h"
+#include "tests/support/wlm_kit.h"
 
 static char dir[64];
 
@@ -38,62 +39,6 @@ tear_down(void **state)
     return rc != 0 ? rc : rmdir(dir);
 }
 
-static json_t *
-ask(const char *subject, const char *data)
-{
-    struct api_message m = fakehost_request(1, 99, subject, "_INBOX.op", data);
-    m.now = rig.now.t;
-    api_receive(rig.api, fakehost_endpoint(rig.api, subject, true), &m);
-    assert_true(dispatch_step(rig.api, APIQ_LANE_OPERATOR));
-    books_check(rig.api);
-    struct fake_msg *f;
-    json_t *o = NULL;
-    while (o == NULL && (f = fakehost_take(&rig.host)) != NULL) {
-        if (strcmp(f->subject, "_INBOX.op") == 0) {
-            o = json_loads(f->data, 0, NULL);
-        }
-        fakehost_free(f);
-    }
-    assert_non_null(o);
-    return o;
-}
-
-static void
-expect_error(const char *subject, const char *data, int code, const char *in_text)
-{
-    json_t *o = ask(subject, data);
-    const json_t *e = json_object_get(o, "error");
-    if (e == NULL) {
-        fail_msg("%s %s was accepted", subject, data);
-    }
-    assert_int_equal(json_integer_value(json_object_get(e, "code")), code);
-    const char *text = json_string_value(json_object_get(e, "description"));
-    if (strstr(text, in_text) == NULL) {
-        fail_msg("\"%s\" does not name %s", text, in_text);
-    }
-    json_decref(o);
-}
-
-/* Follows members, "a.b", and frees the whole. */
-static json_int_t
-take_number(json_t *o, const char *path)
-{
-    char text[128];
-    char *save = NULL;
-    (void)snprintf(text, sizeof(text), "%s", path);
-    const json_t *at = o;
-    for (char *k = strtok_r(text, ".", &save); k != NULL; k = strtok_r(NULL, ".", &save)) {
-        at = json_is_array(at) ? json_array_get(at, (size_t)atoi(k)) : json_object_get(at, k);
-    }
-    json_int_t v = json_is_string(at) ? (json_int_t)json_string_length(at) : json_integer_value(at);
-    bool ok = json_is_integer(at) || json_is_string(at);
-    json_decref(o);
-    if (!ok) {
-        fail_msg("no %s in the answer", path);
-    }
-    return v;
-}
-
 static void
 open_store(void)
 {
@@ -116,18 +61,21 @@ static void
 test_wlm_group_is_made_changed_and_removed_with_requests_parked(void **state)
 {
     (void)state;
-    assert_false(is_stored(ask("$WLM.API.GROUP.CREATE.g", one)));
+    assert_false(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.g", one)));
     for (const char *p = "abcd"; *p != '\0'; p++) {
         group_kit_send(2, 1, "bob", (char[]){*p, '\0'});
     }
-    assert_int_equal(take_number(ask("$WLM.API.STATS.g", ""), "group.stats.queued_current"), 3);
-    json_t *o = ask("$WLM.API.GROUP.UPDATE.g", "{\"throttling\":{\"limit\":3}}");
-    assert_int_equal(take_number(o, "group.stats.running"), 3);
+    assert_int_equal(
+        wlm_kit_take_number(wlm_kit_ask("$WLM.API.STATS.g", ""), "group.stats.queued_current"), 3);
+    json_t *o = wlm_kit_ask("$WLM.API.GROUP.UPDATE.g", "{\"throttling\":{\"limit\":3}}");
+    assert_int_equal(wlm_kit_take_number(o, "group.stats.running"), 3);
     /* The queue was not given: it is as it was. */
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.INFO.g", ""), "group.config.queue.size"), 10);
-    assert_false(is_stored(ask("$WLM.API.GROUP.DELETE.g", "")));
+    assert_int_equal(
+        wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.INFO.g", ""), "group.config.queue.size"),
+        10);
+    assert_false(is_stored(wlm_kit_ask("$WLM.API.GROUP.DELETE.g", "")));
     assert_int_equal(books_parked(rig.api), 0);
-    expect_error("$WLM.API.GROUP.INFO.g", "", 404, "\"g\" not found");
+    wlm_kit_expect_error("$WLM.API.GROUP.INFO.g", "", 404, "\"g\" not found");
     rig_step_all();
     assert_string_equal(rig.ran, "abcd");
 }
@@ -157,24 +105,27 @@ test_wlm_group_bad_requests_are_refused_by_name(void **state)
         {"[]", "invalid JSON"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        expect_error(create, cases[i].data, 400, cases[i].named);
+        wlm_kit_expect_error(create, cases[i].data, 400, cases[i].named);
     }
-    expect_error("$WLM.API.GROUP.CREATE.a+b", one, 400, "invalid name");
-    expect_error("$WLM.API.GROUP.UPDATE.g", one, 404, "not found");
-    expect_error("$WLM.API.GROUP.DELETE.g", "", 404, "not found");
-    expect_error("$WLM.API.STATS.g", "", 404, "not found");
-    expect_error("$WLM.API.STATS", "{\"x\":1}", 400, "unknown key: x");
-    expect_error("$WLM.API.GROUP.NAMES", "{\"limit\":0}", 400,
-                 "limit: must be a whole number from 1 to 1000");
-    expect_error("$WLM.API.GROUP.LIST", "{\"offset\":-1}", 400, "must be a whole number from 0");
-    expect_error("$WLM.API.REQUEST.LIST", "{\"limit\":1001}", 400, "from 1 to 1000");
-    expect_error("$WLM.API.REQUEST.LIST", "{\"level\":\"high\"}", 400,
-                 "level: must be \"operator\", \"normal\" or \"info\"");
-    expect_error("$WLM.API.REQUEST.CANCEL", "{\"all\":1}", 400, "all: must be true or false");
-    expect_error("$WLM.API.GROUP.LIST", "{\"limit\":0}", 400, "limit");
-    assert_false(is_stored(ask(create, one)));
-    expect_error(create, one, 409, "exists already");
-    expect_error("$WLM.API.GROUP.UPDATE.g", "{\"queue\":{\"timeout\":1}}", 400, "queue.timeout");
+    wlm_kit_expect_error("$WLM.API.GROUP.CREATE.a+b", one, 400, "invalid name");
+    wlm_kit_expect_error("$WLM.API.GROUP.UPDATE.g", one, 404, "not found");
+    wlm_kit_expect_error("$WLM.API.GROUP.DELETE.g", "", 404, "not found");
+    wlm_kit_expect_error("$WLM.API.STATS.g", "", 404, "not found");
+    wlm_kit_expect_error("$WLM.API.STATS", "{\"x\":1}", 400, "unknown key: x");
+    wlm_kit_expect_error("$WLM.API.GROUP.NAMES", "{\"limit\":0}", 400,
+                         "limit: must be a whole number from 1 to 1000");
+    wlm_kit_expect_error("$WLM.API.GROUP.LIST", "{\"offset\":-1}", 400,
+                         "must be a whole number from 0");
+    wlm_kit_expect_error("$WLM.API.REQUEST.LIST", "{\"limit\":1001}", 400, "from 1 to 1000");
+    wlm_kit_expect_error("$WLM.API.REQUEST.LIST", "{\"level\":\"high\"}", 400,
+                         "level: must be \"operator\", \"normal\" or \"info\"");
+    wlm_kit_expect_error("$WLM.API.REQUEST.CANCEL", "{\"all\":1}", 400,
+                         "all: must be true or false");
+    wlm_kit_expect_error("$WLM.API.GROUP.LIST", "{\"limit\":0}", 400, "limit");
+    assert_false(is_stored(wlm_kit_ask(create, one)));
+    wlm_kit_expect_error(create, one, 409, "exists already");
+    wlm_kit_expect_error("$WLM.API.GROUP.UPDATE.g", "{\"queue\":{\"timeout\":1}}", 400,
+                         "queue.timeout");
 }
 
 static void
@@ -184,20 +135,22 @@ test_wlm_groups_are_listed_in_the_order_of_matching(void **state)
     struct group_conf c;
     char err[128];
     assert_int_equal(group_conf_init(&c, "file", err, sizeof(err)), ST_OK);
-    json_decref(ask("$WLM.API.GROUP.CREATE.b", "{}"));
-    json_decref(ask("$WLM.API.GROUP.CREATE.a", one));
+    json_decref(wlm_kit_ask("$WLM.API.GROUP.CREATE.b", "{}"));
+    json_decref(wlm_kit_ask("$WLM.API.GROUP.CREATE.a", one));
     assert_int_equal(api_set_tenants(rig.api, &(struct api_tenants){.groups = &c, .n_groups = 1}),
                      ST_OK);
-    json_t *o = ask("$WLM.API.GROUP.NAMES", "");
+    json_t *o = wlm_kit_ask("$WLM.API.GROUP.NAMES", "");
     char *text = json_dumps(json_object_get(o, "groups"), JSON_COMPACT);
     assert_string_equal(text, "[\"file\",\"b\",\"a\"]");
     free(text);
     json_decref(o);
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", "{\"offset\":2}"), "total"), 3);
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.LIST", "{\"offset\":2,\"limit\":1}"),
-                                 "groups.0.config.throttling.limit"),
-                     1);
-    assert_int_equal(take_number(ask("$WLM.API.STATS", ""), "totals.groups"), 3);
+    assert_int_equal(
+        wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.NAMES", "{\"offset\":2}"), "total"), 3);
+    assert_int_equal(
+        wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.LIST", "{\"offset\":2,\"limit\":1}"),
+                            "groups.0.config.throttling.limit"),
+        1);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.STATS", ""), "totals.groups"), 3);
 }
 
 static void
@@ -205,16 +158,17 @@ test_wlm_groups_survive_a_restart_where_there_is_a_store(void **state)
 {
     (void)state;
     open_store();
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.kept", one)));
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.gone", one)));
-    assert_true(is_stored(ask("$WLM.API.GROUP.UPDATE.kept", "{\"match\":{\"user\":\"b*\"}}")));
-    assert_true(is_stored(ask("$WLM.API.GROUP.DELETE.gone", "")));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.kept", one)));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.gone", one)));
+    assert_true(
+        is_stored(wlm_kit_ask("$WLM.API.GROUP.UPDATE.kept", "{\"match\":{\"user\":\"b*\"}}")));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.DELETE.gone", "")));
     assert_int_equal(group_kit_tear_down(state) + group_kit_set_up(state), 0);
     open_store();
-    json_t *o = ask("$WLM.API.GROUP.LIST", "");
-    assert_int_equal(take_number(json_incref(o), "total"), 1);
-    assert_int_equal(take_number(json_incref(o), "groups.0.config.queue.size"), 10);
-    assert_int_equal(take_number(o, "groups.0.config.match.user"), 2);
+    json_t *o = wlm_kit_ask("$WLM.API.GROUP.LIST", "");
+    assert_int_equal(wlm_kit_take_number(json_incref(o), "total"), 1);
+    assert_int_equal(wlm_kit_take_number(json_incref(o), "groups.0.config.queue.size"), 10);
+    assert_int_equal(wlm_kit_take_number(o, "groups.0.config.match.user"), 2);
 }
 
 static void
@@ -226,25 +180,29 @@ test_wlm_group_of_the_file_wins_and_that_is_said(void **state)
     assert_int_equal(group_conf_init(&c, "g", err, sizeof(err)), ST_OK);
     c.limit = 7;
     open_store();
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.g", one)));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.g", one)));
     struct api_tenants t = {.groups = &c, .n_groups = 1};
     assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
-    json_t *o = ask("$WLM.API.GROUP.INFO.g", "");
+    json_t *o = wlm_kit_ask("$WLM.API.GROUP.INFO.g", "");
     assert_true(json_is_string(json_object_get(o, "note")));
-    assert_int_equal(take_number(o, "group.config.throttling.limit"), 7);
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), 1);
-    expect_error("$WLM.API.GROUP.CREATE.g", one, 409, "exists");
+    assert_int_equal(wlm_kit_take_number(o, "group.config.throttling.limit"), 7);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.NAMES", ""), "total"), 1);
+    wlm_kit_expect_error("$WLM.API.GROUP.CREATE.g", one, 409, "exists");
     /* Changed until the next reload. */
-    assert_false(is_stored(ask("$WLM.API.GROUP.UPDATE.g", "{\"throttling\":{\"limit\":9}}")));
-    assert_int_equal(take_number(ask("$WLM.API.STATS.g", ""), "group.stats.limit"), 9);
+    assert_false(
+        is_stored(wlm_kit_ask("$WLM.API.GROUP.UPDATE.g", "{\"throttling\":{\"limit\":9}}")));
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.STATS.g", ""), "group.stats.limit"),
+                     9);
     assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
-    assert_int_equal(take_number(ask("$WLM.API.STATS.g", ""), "group.stats.limit"), 7);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.STATS.g", ""), "group.stats.limit"),
+                     7);
     /* Gone from the file: the other one is in force again. */
     assert_int_equal(api_set_tenants(rig.api, &(struct api_tenants){0}), ST_OK);
-    assert_int_equal(take_number(ask("$WLM.API.STATS.g", ""), "group.stats.limit"), 1);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.STATS.g", ""), "group.stats.limit"),
+                     1);
     assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
-    assert_true(is_stored(ask("$WLM.API.GROUP.DELETE.g", ""))); /* the one behind it */
-    expect_error("$WLM.API.GROUP.DELETE.g", "", 409, "configuration file");
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.DELETE.g", ""))); /* the one behind it */
+    wlm_kit_expect_error("$WLM.API.GROUP.DELETE.g", "", 409, "configuration file");
 }
 
 static void
@@ -259,22 +217,24 @@ test_wlm_groups_of_the_file_take_the_places_of_others(void **state)
         assert_int_equal(group_conf_init(&many[i], name, err, sizeof(err)), ST_OK);
     }
     open_store();
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.a", one)));
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.b", one)));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.a", one)));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.b", one)));
     group_kit_send(2, 1, "bob", "x");
     group_kit_send(2, 1, "bob", "x"); /* is parked in one that goes */
     struct api_tenants t = {.groups = many, .n_groups = GROUPS_MAX - 1};
     assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), GROUPS_MAX);
-    assert_int_equal(take_number(ask("$WLM.API.STATS.a", ""), "group.stats.limit"), 1);
-    expect_error("$WLM.API.STATS.b", "", 404, "not found");
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.NAMES", ""), "total"),
+                     GROUPS_MAX);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.STATS.a", ""), "group.stats.limit"),
+                     1);
+    wlm_kit_expect_error("$WLM.API.STATS.b", "", 404, "not found");
     t.n_groups = GROUPS_MAX;
     assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
-    expect_error("$WLM.API.STATS.a", "", 404, "not found");
+    wlm_kit_expect_error("$WLM.API.STATS.a", "", 404, "not found");
     assert_int_equal(books_parked(rig.api), 0);
     /* They are not forgotten. */
     assert_int_equal(api_set_tenants(rig.api, &(struct api_tenants){0}), ST_OK);
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), 2);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.NAMES", ""), "total"), 2);
     mem_free(many);
 }
 
@@ -286,10 +246,10 @@ test_wlm_group_that_cannot_be_stored_is_not_made(void **state)
     (void)snprintf(path, sizeof(path), "%s/" GROUP_FILE_NAME ".new", dir);
     open_store();
     assert_int_equal(mkdir(path, 0700), 0); /* in the way */
-    expect_error("$WLM.API.GROUP.CREATE.g", one, 503, "could not be stored");
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), 0);
+    wlm_kit_expect_error("$WLM.API.GROUP.CREATE.g", one, 503, "could not be stored");
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.NAMES", ""), "total"), 0);
     assert_int_equal(rmdir(path), 0);
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.g", one)));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.g", one)));
 }
 
 static void
@@ -304,7 +264,7 @@ test_wlm_group_file_that_is_none_is_set_aside(void **state)
     (void)fclose(f);
     open_store();
     assert_int_not_equal(access(path, F_OK), 0);
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.g", one)));
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.g", one)));
     assert_int_equal(access(path, F_OK), 0);
 }
 
@@ -325,8 +285,8 @@ test_wlm_group_left_out_of_the_file_is_kept_beside_it(void **state)
                 f);
     (void)fclose(f);
     open_store();
-    assert_int_equal(take_number(ask("$WLM.API.GROUP.NAMES", ""), "total"), 1);
-    assert_true(is_stored(ask("$WLM.API.GROUP.CREATE.g", one))); /* writes the file anew */
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask("$WLM.API.GROUP.NAMES", ""), "total"), 1);
+    assert_true(is_stored(wlm_kit_ask("$WLM.API.GROUP.CREATE.g", one))); /* writes the file anew */
     f = fopen(bad, "r");
     assert_non_null(f);
     assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
@@ -338,19 +298,21 @@ static void
 test_wlm_request_list_and_cancel_know_what_is_parked(void **state)
 {
     (void)state;
-    json_decref(ask("$WLM.API.GROUP.CREATE.g", one));
+    json_decref(wlm_kit_ask("$WLM.API.GROUP.CREATE.g", one));
     for (uint64_t i = 0; i < 6; i++) {
         group_kit_send(2 + (unsigned)i % 2, 10 + i % 3, "bob", "x");
     }
     const char *list = "$WLM.API.REQUEST.LIST";
     const char *cancel = "$WLM.API.REQUEST.CANCEL";
-    assert_int_equal(take_number(ask(list, ""), "total"), 6);
-    assert_int_equal(take_number(ask(list, "{\"group\":\"g\"}"), "total"), 5);
-    assert_int_equal(take_number(ask(list, "{\"offset\":3}"), "requests.0.group"), 1);
-    assert_int_equal(take_number(ask(list, "{\"group\":\"h\"}"), "total"), 0);
-    assert_int_equal(take_number(ask(list, "{\"account\":\"A2\"}"), "total"), 3);
-    assert_int_equal(take_number(ask(cancel, "{\"group\":\"g\",\"cid\":11}"), "cancelled"), 2);
-    assert_int_equal(take_number(ask(cancel, "{\"all\":true}"), "cancelled"), 4);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask(list, ""), "total"), 6);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask(list, "{\"group\":\"g\"}"), "total"), 5);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask(list, "{\"offset\":3}"), "requests.0.group"),
+                     1);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask(list, "{\"group\":\"h\"}"), "total"), 0);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask(list, "{\"account\":\"A2\"}"), "total"), 3);
+    assert_int_equal(
+        wlm_kit_take_number(wlm_kit_ask(cancel, "{\"group\":\"g\",\"cid\":11}"), "cancelled"), 2);
+    assert_int_equal(wlm_kit_take_number(wlm_kit_ask(cancel, "{\"all\":true}"), "cancelled"), 4);
     assert_int_equal(books_ended(rig.api, LEDGER_CANCELLED), 6);
 }
 
@@ -371,14 +333,14 @@ test_wlm_statistics_of_groups_and_buckets(void **state)
                                         "limit",
                                         "size",
                                         "max_bytes"};
-    json_decref(
-        ask("$WLM.API.GROUP.CREATE.g",
-            "{\"throttling\":{\"limit\":1,\"attribute\":\"user\"},\"queue\":{\"size\":9}}"));
+    json_decref(wlm_kit_ask(
+        "$WLM.API.GROUP.CREATE.g",
+        "{\"throttling\":{\"limit\":1,\"attribute\":\"user\"},\"queue\":{\"size\":9}}"));
     group_kit_send(2, 1, "bob", "x");
     group_kit_send(2, 1, "bob", "x");
     clock_fake_advance(&rig.now, 250 * CLOCK_MS);
     rig_step_all();
-    json_t *o = ask("$WLM.API.STATS.g", "");
+    json_t *o = wlm_kit_ask("$WLM.API.STATS.g", "");
     json_t *g = json_object_get(o, "group");
     json_t *of_group = json_object_get(g, "stats");
     json_t *b = json_array_get(json_object_get(g, "buckets"), 0);
@@ -389,13 +351,14 @@ test_wlm_statistics_of_groups_and_buckets(void **state)
         assert_true(
             json_equal(json_object_get(of_group, names[i]), json_object_get(of_bucket, names[i])));
     }
-    assert_int_equal(take_number(json_incref(o), "group.stats.total_queue_wait_millis"), 250);
-    assert_int_equal(take_number(o, "group.stats.max_queue_wait_millis"), 250);
+    assert_int_equal(wlm_kit_take_number(json_incref(o), "group.stats.total_queue_wait_millis"),
+                     250);
+    assert_int_equal(wlm_kit_take_number(o, "group.stats.max_queue_wait_millis"), 250);
     o = api_wlmz(rig.api);
-    assert_int_equal(take_number(o, "groups.0.stats.queue_wait_count"), 1);
+    assert_int_equal(wlm_kit_take_number(o, "groups.0.stats.queue_wait_count"), 1);
     o = api_apiz(rig.api);
-    assert_int_equal(take_number(json_incref(o), "counters.parked"), 0);
-    assert_int_equal(take_number(o, "workload_groups.list.0.total_queued"), 1);
+    assert_int_equal(wlm_kit_take_number(json_incref(o), "counters.parked"), 0);
+    assert_int_equal(wlm_kit_take_number(o, "workload_groups.list.0.total_queued"), 1);
     char *text = api_metrics(rig.api);
     assert_non_null(strstr(text, "sluice_api_group_queued_total{group=\"g\"} 1\n"));
     assert_non_null(strstr(text, "sluice_api_parked{level=\"normal\"} 0\n"));
@@ -406,15 +369,15 @@ static void
 test_wlm_buckets_keep_the_name_of_the_attribute_that_they_were_made_by(void **state)
 {
     (void)state;
-    json_decref(
-        ask("$WLM.API.GROUP.CREATE.g",
-            "{\"throttling\":{\"limit\":1,\"attribute\":\"user\"},\"queue\":{\"size\":9}}"));
+    json_decref(wlm_kit_ask(
+        "$WLM.API.GROUP.CREATE.g",
+        "{\"throttling\":{\"limit\":1,\"attribute\":\"user\"},\"queue\":{\"size\":9}}"));
     group_kit_send(2, 1, "bob", "x");
     group_kit_send(2, 1, "bob", "x");
-    json_decref(
-        ask("$WLM.API.GROUP.UPDATE.g", "{\"throttling\":{\"limit\":1,\"attribute\":\"account\"}}"));
+    json_decref(wlm_kit_ask("$WLM.API.GROUP.UPDATE.g",
+                            "{\"throttling\":{\"limit\":1,\"attribute\":\"account\"}}"));
     group_kit_send(2, 1, "bob", "x");
-    json_t *o = ask("$WLM.API.GROUP.INFO.g", "");
+    json_t *o = wlm_kit_ask("$WLM.API.GROUP.INFO.g", "");
     json_t *list = json_object_get(json_object_get(o, "group"), "buckets");
     json_t *old = json_array_get(list, 0);
     json_t *new = json_array_get(list, 1);
@@ -423,8 +386,9 @@ test_wlm_buckets_keep_the_name_of_the_attribute_that_they_were_made_by(void **st
     assert_string_equal(json_string_value(json_object_get(old, "account")), "A2");
     assert_string_equal(json_string_value(json_object_get(new, "account")), "A2");
     assert_null(json_object_get(new, "user"));
-    assert_int_equal(take_number(json_incref(o), "group.buckets.0.stats.queued_current"), 1);
-    assert_int_equal(take_number(o, "group.buckets.1.stats.running"), 1);
+    assert_int_equal(wlm_kit_take_number(json_incref(o), "group.buckets.0.stats.queued_current"),
+                     1);
+    assert_int_equal(wlm_kit_take_number(o, "group.buckets.1.stats.running"), 1);
     rig_step_all();
 }
 
@@ -453,7 +417,7 @@ test_wlm_weights_give_an_account_more_turns(void **state)
 static void
 expect_weights(const char *json)
 {
-    json_t *o = ask("$WLM.API.WEIGHT.LIST", "");
+    json_t *o = wlm_kit_ask("$WLM.API.WEIGHT.LIST", "");
     json_t *wanted = json_loads(json, 0, NULL);
     assert_true(json_equal(json_object_get(o, "account_weights"), wanted));
     json_decref(wanted);
@@ -468,7 +432,7 @@ test_wlm_weights_are_changed_at_run_time(void **state)
     struct api_tenants t = {.weights = w, .n_weights = 2};
     assert_int_equal(api_set_tenants(rig.api, &t), ST_OK);
     expect_weights("{\"A3\":3,\"A4\":2}");
-    json_decref(ask("$WLM.API.WEIGHT.UPDATE", "{\"account_weights\":{\"A2\":5,\"A3\":1}}"));
+    json_decref(wlm_kit_ask("$WLM.API.WEIGHT.UPDATE", "{\"account_weights\":{\"A2\":5,\"A3\":1}}"));
     expect_weights("{\"A2\":5,\"A4\":2}");
     assert_int_equal(weights_of(rig.api->weights, "A2"), 5);
     assert_int_equal(weights_of(rig.api->weights, "A3"), 1);
@@ -494,10 +458,10 @@ test_wlm_weights_that_are_wrong_change_nothing(void **state)
         {"{\"account_weights\":{\"A2\":2,\"A99\":2}}", "there is no account \"A99\""},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        expect_error("$WLM.API.WEIGHT.UPDATE", bad[i].data, 400, bad[i].named);
+        wlm_kit_expect_error("$WLM.API.WEIGHT.UPDATE", bad[i].data, 400, bad[i].named);
     }
     expect_weights("{}");
-    expect_error("$WLM.API.WEIGHT.LIST", "{\"x\":1}", 400, "unknown key: x");
+    wlm_kit_expect_error("$WLM.API.WEIGHT.LIST", "{\"x\":1}", 400, "unknown key: x");
 }
 
 static void

@@ -5,49 +5,21 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "api/dispatch.h"
-#include "tests/support/books.h"
 #include "tests/support/cmk.h"
-#include "tests/support/fakehost.h"
-
-static struct fakehost host;
-static struct clock_fake now;
-static struct api *api;
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    struct api_opts opts = fakehost_opts(0);
-    struct clock c = clock_fake_of(&now);
-    now.t = 1000 * CLOCK_S;
-    fakehost_init(&host);
-    assert_int_equal(api_new(&api, &host.host, &opts, &c), ST_OK);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    assert_int_equal(books_open(api), 0);
-    api_free(api);
-    fakehost_fini(&host);
-    return 0;
-}
+#include "tests/support/rig.h"
 
 /* What is answered, or NULL. */
 static struct fake_msg *
 raw(unsigned acc, const char *subject, const char *reply, const char *data, const char *hdr)
 {
     struct api_message m = fakehost_request(acc, 7, subject, reply, data);
-    m.now = now.t;
+    m.now = rig.now.t;
     m.hdr = hdr;
     m.hdr_len = hdr == NULL ? 0 : strlen(hdr);
-    api_receive(api, fakehost_endpoint(api, subject, acc == 1), &m);
-    while (dispatch_step(api, APIQ_LANE_ANY)) {
+    api_receive(rig.api, fakehost_endpoint(rig.api, subject, acc == 1), &m);
+    while (dispatch_step(rig.api, APIQ_LANE_ANY)) {
     }
-    return fakehost_take(&host);
+    return fakehost_take(&rig.host);
 }
 
 static json_t *
@@ -263,7 +235,7 @@ test_zreq_without_a_reply_only_the_statistics_are_sent_to_all(void **state)
     fakehost_free(m);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_set_up, rig_tear_down)
 
 int
 main(void)
