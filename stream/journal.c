@@ -16,14 +16,15 @@
 #include "stream/store_priv.h"
 
 #define MAGIC         "SluJrnl1"
-#define START         ((size_t)4096) /* of the records: the head has a block of its own */
-#define SIZE          ((size_t)2 << 20)
-#define UNDRAINED_MAX ((size_t)512 << 10)
-/* Of one record. */
-#define BYTES_MAX ((size_t)64 << 10)
-/* NB: SQLite's file system takes less than 128 KiB at once. */
-#define PIECE ((size_t)64 << 10)
-enum { OPS_MAX = 64 };
+#define START         ((size_t)4096)    /* of the records: the head has a block of its own */
+#define SIZE          ((size_t)4 << 20) /* of a new one */
+#define SIZE_LEAST    ((size_t)1 << 20)
+#define SIZE_MOST     ((size_t)64 << 20)
+#define UNDRAINED_MAX ((size_t)1 << 20)
+/* Of one record. NB: SQLite's file system takes less than 128 KiB at once. */
+#define BYTES_MAX ((size_t)96 << 10)
+#define PIECE     ((size_t)64 << 10)
+enum { OPS_MAX = 512 };
 
 struct head {
     char magic[8];
@@ -48,8 +49,11 @@ struct entry {
 struct journal {
     sqlite3_file *file; /* owned */
     char *path;         /* owned: the file borrows it */
+    size_t size;        /* of the file: what it was made with */
     struct journal_place place;
-    struct buf undrained; /* records, as they were written */
+    struct buf undrained; /* records behind the cut, as they were written */
+    struct buf cut;       /* those before, which a transaction takes now */
+    struct journal_place cut_end;
 };
 
 /* The numbers in the file, which never change; 0: it does not take the kind. Of SYNC nothing is
@@ -83,7 +87,7 @@ read_head(struct journal *j)
     struct head h;
     sqlite3_int64 size;
     int rc = j->file->pMethods->xFileSize(j->file, &size);
-    if (rc == SQLITE_OK && size < (sqlite3_int64)SIZE) {
+    if (rc == SQLITE_OK && size < (sqlite3_int64)SIZE_LEAST) {
         return ST_INVAL;
     }
     if (rc == SQLITE_OK) {
@@ -92,9 +96,10 @@ read_head(struct journal *j)
     if (rc != SQLITE_OK) {
         return store_status(rc);
     }
-    bool ours =
-        memcmp(h.magic, MAGIC, sizeof(h.magic)) == 0 && h.size == SIZE && h.check == head_check(&h);
+    bool ours = memcmp(h.magic, MAGIC, sizeof(h.magic)) == 0 && h.check == head_check(&h) &&
+                h.size >= SIZE_LEAST && h.size <= SIZE_MOST && h.size <= (uint64_t)size;
     j->place.file = h.file;
+    j->size = (size_t)h.size;
     return ours ? ST_OK : ST_INVAL;
 }
 
@@ -121,6 +126,7 @@ format(struct journal *j)
         rc = j->file->pMethods->xSync(j->file, SQLITE_SYNC_NORMAL);
     }
     j->place.file = h.file;
+    j->size = SIZE;
     return store_status(rc);
 }
 
@@ -157,6 +163,7 @@ journal_open(struct journal **out, const char *vfs, const char *path, bool make)
         return ST_NOMEM;
     }
     buf_init(&j->undrained);
+    buf_init(&j->cut);
     j->place.offset = START;
     j->path = mem_strdup(path);
     enum status st = j->path != NULL ? open_file(j, vfs, make) : ST_NOMEM;
@@ -185,6 +192,7 @@ journal_close(struct journal *j)
         (void)j->file->pMethods->xClose(j->file);
     }
     buf_fini(&j->undrained);
+    buf_fini(&j->cut);
     mem_free(j->file);
     mem_free(j->path);
     mem_free(j);
@@ -258,11 +266,11 @@ record_at(const struct journal *j, const char *bytes)
 {
     struct record r;
     size_t at = (size_t)j->place.offset;
-    if (at + sizeof(r) > SIZE) {
+    if (at + sizeof(r) > j->size) {
         return 0;
     }
     memcpy(&r, bytes + at, sizeof(r));
-    if (r.turn != j->place.turn || r.offset != at || r.len > SIZE - at - sizeof(r) ||
+    if (r.turn != j->place.turn || r.offset != at || r.len > j->size - at - sizeof(r) ||
         r.check != record_check(j, bytes + at, r.len) ||
         !entries_are_whole(bytes + at + sizeof(r), r.len)) {
         return 0;
@@ -273,16 +281,17 @@ record_at(const struct journal *j, const char *bytes)
 enum status
 journal_recover(struct journal *j, const struct journal_place *from)
 {
-    if (from->file != j->place.file || from->offset < START || from->offset > SIZE) {
+    if (from->file != j->place.file || from->offset < START || from->offset > j->size) {
         return ST_INVAL;
     }
-    char *bytes = mem_alloc_raw(SIZE);
+    char *bytes = mem_alloc_raw(j->size);
     if (bytes == NULL) {
         return ST_NOMEM;
     }
     int rc = SQLITE_OK;
-    for (size_t at = 0; at < SIZE && rc == SQLITE_OK; at += PIECE) {
-        rc = j->file->pMethods->xRead(j->file, bytes + at, (int)PIECE, (sqlite3_int64)at);
+    for (size_t at = 0; at < j->size && rc == SQLITE_OK; at += PIECE) {
+        size_t n = j->size - at < PIECE ? j->size - at : PIECE;
+        rc = j->file->pMethods->xRead(j->file, bytes + at, (int)n, (sqlite3_int64)at);
     }
     j->place = *from;
     size_t n;
@@ -304,7 +313,7 @@ journal_renew(struct journal *j)
 bool
 journal_has_room(const struct journal *j)
 {
-    return j->undrained.len < UNDRAINED_MAX && j->place.offset + RECORD_MAX <= SIZE;
+    return j->undrained.len < UNDRAINED_MAX && j->place.offset + RECORD_MAX <= j->size;
 }
 
 bool
@@ -344,6 +353,7 @@ put_entry(struct buf *b, const struct store_op *op)
 enum status
 journal_write(struct journal *j, const struct list_node *ops, bool sync)
 {
+    _Static_assert(RECORD_MAX < (size_t)128 << 10, "one write");
     size_t begin = j->undrained.len;
     struct record r = {.turn = j->place.turn, .offset = (uint32_t)j->place.offset};
     if (buf_reserve(&j->undrained, RECORD_MAX) != ST_OK) {
@@ -389,13 +399,12 @@ journal_sync(struct journal *j)
 
 /* ---- into the database ---- */
 
-int
-journal_each(const struct journal *j, int (*fn)(void *arg, const struct journal_entry *e),
-             void *arg)
+static int
+each(const struct buf *records, int (*fn)(void *arg, const struct journal_entry *e), void *arg)
 {
     int rc = 0;
-    const char *p = j->undrained.data;
-    for (size_t at = 0; at < j->undrained.len && rc == 0;) {
+    const char *p = records->data;
+    for (size_t at = 0; at < records->len && rc == 0;) {
         struct record r;
         struct journal_entry e;
         memcpy(&r, p + at, sizeof(r));
@@ -408,16 +417,36 @@ journal_each(const struct journal *j, int (*fn)(void *arg, const struct journal_
     return rc;
 }
 
+int
+journal_each(const struct journal *j, bool cut, int (*fn)(void *arg, const struct journal_entry *e),
+             void *arg)
+{
+    int rc = each(&j->cut, fn, arg);
+    return rc == 0 && !cut ? each(&j->undrained, fn, arg) : rc;
+}
+
+size_t
+journal_undrained(const struct journal *j)
+{
+    return j->undrained.len + j->cut.len;
+}
+
 bool
 journal_is_drained(const struct journal *j)
 {
-    return j->undrained.len == 0;
+    return journal_undrained(j) == 0;
 }
 
 bool
 journal_is_at_start(const struct journal *j)
 {
     return j->place.offset == START;
+}
+
+bool
+journal_is_long(const struct journal *j)
+{
+    return j->place.offset > j->size / 2;
 }
 
 struct journal_place
@@ -436,4 +465,29 @@ journal_drained(struct journal *j, bool new_turn)
 {
     j->place = journal_place(j, new_turn);
     buf_reset(&j->undrained);
+    buf_reset(&j->cut);
+}
+
+void
+journal_cut(struct journal *j)
+{
+    if (j->cut.len > 0) {
+        return;
+    }
+    struct buf empty = j->cut;
+    j->cut = j->undrained;
+    j->undrained = empty;
+    j->cut_end = j->place;
+}
+
+struct journal_place
+journal_cut_place(const struct journal *j)
+{
+    return j->cut_end;
+}
+
+void
+journal_cut_drained(struct journal *j)
+{
+    buf_reset(&j->cut);
 }

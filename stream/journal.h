@@ -2,14 +2,15 @@
 /* The journal beside the database: a small transaction is one record at the end of what a file of
  * fixed size holds, one write and where asked one sync, in place of the pages that the database
  * would write for it. What it holds and the database does not yet is "undrained", and in memory
- * too: the store applies it in its next transaction (journal_each, then journal_drained).
+ * too: the store applies it in a transaction of its own, beside which records go on (journal_cut,
+ * journal_each, journal_cut_drained), or with others (journal_each, journal_drained).
  *
  * A record's place is a turn and an offset in the file. The offset grows from record to record; a
  * new turn begins at the start of the file. No place is used twice with one salt, so that a record
  * that is left of an earlier turn, or of an earlier start, is never taken for a new one.
  *
  * Goes through SQLite's file system layer, as the database does. One thread at a time, but
- * journal_sync, which any thread may call beside the others. */
+ * journal_sync, which any thread may call beside the others, and what is read of a cut. */
 #ifndef STREAM_JOURNAL_H
 #define STREAM_JOURNAL_H
 
@@ -59,15 +60,25 @@ enum status journal_write(struct journal *j, const struct list_node *ops, bool s
 enum status journal_sync(struct journal *j) MUST_CHECK;
 
 /* The undrained operations, in their order, up to the first for which fn does not return 0; what
- * it returned. */
-int journal_each(const struct journal *j, int (*fn)(void *arg, const struct journal_entry *e),
-                 void *arg);
+ * it returned. cut: those of the cut alone, beside which others may write. */
+int journal_each(const struct journal *j, bool cut,
+                 int (*fn)(void *arg, const struct journal_entry *e), void *arg);
 bool journal_is_drained(const struct journal *j);
+size_t journal_undrained(const struct journal *j); /* bytes */
 /* Nothing was written in this turn yet. */
 bool journal_is_at_start(const struct journal *j);
+/* Little room is left in this turn: where all can be drained at once a new one may well begin. */
+bool journal_is_long(const struct journal *j);
 /* The place to be kept with what the database takes now; new_turn: as it will be then. */
 struct journal_place journal_place(const struct journal *j, bool new_turn);
 /* The database has it all, and the place. */
 void journal_drained(struct journal *j, bool new_turn);
+
+/* What is undrained so far becomes the cut. Where there is one that no transaction took, it stays
+ * as it is. */
+void journal_cut(struct journal *j);
+struct journal_place journal_cut_place(const struct journal *j); /* behind the cut */
+/* The database has the cut, and its place. */
+void journal_cut_drained(struct journal *j);
 
 #endif

@@ -274,10 +274,6 @@ mlog_commit(struct mlog *l, struct store_op *first, struct list_node *more, enum
 {
     struct list_node *it;
     struct list_node *tmp;
-    if (store_is_drained(l->opts.store, l->mark)) {
-        l->undrained = first->row & (STORE_ROW(1, 0) - 1);
-    }
-    l->mark = store_mark(l->opts.store);
     commit_one(l, first, st);
     LIST_FOREACH_SAFE(it, tmp, more)
     {

@@ -161,6 +161,7 @@ sum_up(struct loading *ld)
     }
     l->first = mindex_next(l, l->first, l->next);
     l->committed = l->next;
+    l->marked = l->next;
     uint64_t last = mindex_prev(l, l->next - 1, l->first);
     int64_t ts = l->msgs > 0 ? mlog_ts_of(l, last) : 0;
     l->last_ts = ts > l->last_ts ? ts : l->last_ts;

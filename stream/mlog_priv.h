@@ -66,7 +66,8 @@ struct mlog {
                             back yet, from the offset undrained on, are all here */
     size_t recent_at, recent_n, recent_cap;
     size_t recent_bytes;
-    uint64_t undrained, mark; /* mark: the store's at the last commit */
+    uint64_t undrained, mark; /* mark: the store's, at some commit */
+    uint64_t marked;          /* the offset behind that commit */
     bool touched;             /* since the last checkpoint */
 };
 

@@ -53,13 +53,26 @@ mrecent_push(struct mlog *l, struct msg *m)
     l->recent_bytes += weight(m);
 }
 
+/* Before which sequence the store reads all back. One mark at a time: what is committed after it
+ * waits for the next. */
+static uint64_t
+drained_end(struct mlog *l)
+{
+    while (store_is_drained(l->opts.store, l->mark)) {
+        l->undrained = l->marked;
+        if (l->marked == l->committed) {
+            return l->backlog_msgs == 0 ? UINT64_MAX : l->committed + l->base;
+        }
+        l->mark = store_mark(l->opts.store);
+        l->marked = l->committed;
+    }
+    return l->undrained + l->base;
+}
+
 void
 mrecent_trim(struct mlog *l, size_t max_bytes)
 {
-    uint64_t end = l->backlog_msgs == 0 ? UINT64_MAX : l->committed + l->base;
-    if (!store_is_drained(l->opts.store, l->mark) && l->undrained + l->base < end) {
-        end = l->undrained + l->base;
-    }
+    uint64_t end = drained_end(l);
     while (l->recent_n > 0 && l->recent_bytes > max_bytes) {
         struct msg *m = l->recent[l->recent_at];
         if (m->seq >= end) {

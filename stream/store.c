@@ -340,6 +340,7 @@ init_locks(struct store *s)
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&s->cond, &attr);
+    (void)pthread_cond_init(&s->behind_cond, &attr);
     (void)pthread_condattr_destroy(&attr);
 }
 
@@ -389,6 +390,7 @@ store_free(struct store *s)
         (void)close(s->lock_fd);
     }
     (void)pthread_cond_destroy(&s->cond);
+    (void)pthread_cond_destroy(&s->behind_cond);
     (void)pthread_cond_destroy(&s->ckpt_cond);
     (void)pthread_cond_destroy(&s->free_role);
     (void)pthread_mutex_destroy(&s->file_lock);

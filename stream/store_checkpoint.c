@@ -328,10 +328,9 @@ store_checkpointer_stop(struct store *s)
 }
 
 bool
-store_is_quick(struct store *s)
+store_is_quick(const struct store *s)
 {
-    return s->path == NULL || (!s->opts.durable && !s->wal_restarts && !s->held &&
-                               (s->journal == NULL || journal_has_room(s->journal)));
+    return s->path == NULL || (!s->opts.durable && !s->wal_restarts && !s->held);
 }
 
 void

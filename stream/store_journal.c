@@ -62,14 +62,13 @@ read_place(struct store *s, struct journal_place *p, bool *found)
 }
 
 int
-store_journal_put_place(struct store *s, bool new_turn)
+store_journal_put_place(struct store *s, const struct journal_place *p)
 {
-    struct journal_place p = journal_place(s->journal, new_turn);
     sqlite3_stmt *q = s->stmts[STMT_PUT_PLACE];
-    (void)sqlite3_bind_int64(q, 1, (sqlite3_int64)p.file);
-    (void)sqlite3_bind_int64(q, 2, (sqlite3_int64)p.salt);
-    (void)sqlite3_bind_int64(q, 3, (sqlite3_int64)p.turn);
-    (void)sqlite3_bind_int64(q, 4, (sqlite3_int64)p.offset);
+    (void)sqlite3_bind_int64(q, 1, (sqlite3_int64)p->file);
+    (void)sqlite3_bind_int64(q, 2, (sqlite3_int64)p->salt);
+    (void)sqlite3_bind_int64(q, 3, (sqlite3_int64)p->turn);
+    (void)sqlite3_bind_int64(q, 4, (sqlite3_int64)p->offset);
     (void)sqlite3_step(q);
     return sqlite3_reset(q);
 }
@@ -104,7 +103,7 @@ begin(struct store *s, struct journal *j)
     journal_renew(j);
     s->journal = j;
     s->journal_ok = false;
-    enum status st = store_transact(s, &none, STORE_WAY_DRAIN);
+    enum status st = store_transact(s, &none, false);
     if (st == ST_FULL || st == ST_IO) {
         s->retry_at = clock_mono_ns();
         st = journal_is_drained(j) ? ST_OK : store_status(store_hold_undrained(s));
@@ -169,9 +168,11 @@ store_journal_retire(struct store *s)
     if (s->journal == NULL) {
         return;
     }
+    struct list_node none;
+    list_init(&none);
     /* NB: where this fails the next start does it. */
-    store_drain(s);
-    if (journal_is_drained(s->journal)) {
+    bool all = journal_is_drained(s->journal) || store_transact(s, &none, false) == ST_OK;
+    if (all) {
         (void)sqlite3_exec(s->db, FORGET, NULL, NULL, NULL);
     }
     journal_close(s->journal);
@@ -181,10 +182,16 @@ store_journal_retire(struct store *s)
 /* ---- writing ---- */
 
 bool
-store_journal_write(struct store *s, const struct list_node *ops, uint64_t *n)
+store_journal_takes(const struct store *s, const struct list_node *ops)
 {
-    if (s->journal == NULL || !s->journal_ok || !journal_has_room(s->journal) ||
-        !journal_takes(ops)) {
+    return s->journal != NULL && s->journal_ok && journal_has_room(s->journal) &&
+           journal_takes(ops);
+}
+
+bool
+store_journal_write(struct store *s, const struct list_node *ops)
+{
+    if (!store_journal_takes(s, ops)) {
         return false;
     }
     uint64_t before = journal_place(s->journal, false).offset;
@@ -200,9 +207,7 @@ store_journal_write(struct store *s, const struct list_node *ops, uint64_t *n)
     }
     if (journal_place(s->journal, false).offset != before) {
         s->journaled++;
-    }
-    for (const struct list_node *it = ops->next; it != ops; it = it->next) {
-        (*n)++;
+        s->unsynced = true;
     }
     return true;
 }

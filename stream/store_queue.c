@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who writes, and when. Happy path: what is pushed wakes the writer, which takes all that waits
- * into one transaction. Two kinds of pushes need no waking: what an I/O thread pushes in a turn is
- * written by that thread at the end of the turn, where that is quick, and what nobody waits for
- * goes along with the next transaction; so does what the journal holds, or 20 ms later. Garbage is
- * deleted in small transactions of the thread, with pauses while there is other work. Whoever
- * writes has the writer's role (`writing`) up to the last `done`, so that transactions and
- * callbacks come one after the other. Failure: after an error what is kept is tried again with the
+ * into one record of the journal, or one transaction. Two kinds of pushes need no waking: what an
+ * I/O thread pushes in a turn is written by that thread at the end of the turn, where that is
+ * quick, and what nobody waits for goes along with the next, or 20 ms later. Whoever writes has the
+ * writer's role up to the last `done`, so that writes and callbacks come one after the other; for a
+ * transaction the database's too. Failure: after an error what is kept is tried again with the
  * next, RETRY_NS later at the most; a page is written then even where nothing is kept, so that
  * `failing` ends by itself. */
-#include <string.h>
 #include <time.h>
 
 #include "server/base/assert.h"
@@ -19,10 +17,11 @@
 
 #define RETRY_NS    (100 * CLOCK_MS)
 #define LAZY_NS     (20 * CLOCK_MS)
-#define PAUSE_NS    (20 * CLOCK_MS)
 #define BATCH_BYTES ((size_t)32 << 20)
-#define TURN_BYTES  ((size_t)64 << 10)
-enum { BATCH_OPS = 16384, TURN_OPS = 32 };
+/* What an I/O thread writes itself: about a record, or a small transaction. */
+#define TURN_BYTES  ((size_t)96 << 10)
+#define SMALL_BYTES ((size_t)64 << 10)
+enum { BATCH_OPS = 16384, TURN_OPS = 512, SMALL_OPS = 32 };
 
 static size_t
 bytes_of(const struct store_op *op)
@@ -88,14 +87,18 @@ store_push(struct store *s, struct store_op *op)
 
 /* ---- writing ---- */
 
-/* Moves what goes into the next transaction: all that waits, up to a bound, whole pushes. */
-static void
+/* Moves what is written next: all that waits, up to a bound, whole pushes. How many. */
+static size_t
 take(struct store *s, struct list_node *ops)
 {
     size_t n = 0;
     size_t bytes = 0;
-    list_splice_back(ops, &s->kept);
     bool whole = true;
+    for (const struct list_node *it = s->kept.next; it != &s->kept; it = it->next) {
+        n++;
+    }
+    size_t kept = n;
+    list_splice_back(ops, &s->kept);
     while (!list_is_empty(&s->queue) && (!whole || (n < BATCH_OPS && bytes < BATCH_BYTES))) {
         struct store_op *op = LIST_ENTRY(list_pop_front(&s->queue), struct store_op, node);
         whole = op->last;
@@ -103,10 +106,12 @@ take(struct store *s, struct list_node *ops)
         bytes += bytes_of(op);
         list_push_back(ops, &op->node);
     }
-    s->queued -= n;
+    s->queued -= n - kept;
     s->queued_bytes -= bytes;
     s->urgent = !list_is_empty(&s->queue);
     s->lazy_at = 0;
+    s->retry_at = 0;
+    return n;
 }
 
 static void
@@ -120,25 +125,38 @@ give_back(struct store *s, struct list_node *ops)
     list_splice_back(&s->queue, ops);
 }
 
+/* ---- the roles ---- */
+
 static void
 give_role(struct store *s)
 {
     s->writing = false;
-    if (s->hold) {
-        (void)pthread_cond_signal(&s->free_role);
+    (void)pthread_cond_broadcast(&s->free_role);
+}
+
+void
+store_take_db(struct store *s)
+{
+    s->want_db++;
+    while (s->in_db) {
+        (void)pthread_cond_wait(&s->free_role, &s->lock);
     }
+    s->want_db--;
+    s->in_db = true;
+}
+
+void
+store_give_db(struct store *s)
+{
+    s->in_db = false;
+    (void)pthread_cond_broadcast(&s->free_role);
 }
 
 void
 store_hold(struct store *s)
 {
     (void)pthread_mutex_lock(&s->lock);
-    s->hold = true;
-    while (s->writing) {
-        (void)pthread_cond_wait(&s->free_role, &s->lock);
-    }
-    s->writing = true;
-    s->hold = false;
+    store_take_db(s);
     (void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -146,72 +164,83 @@ void
 store_unhold(struct store *s)
 {
     (void)pthread_mutex_lock(&s->lock);
-    s->writing = false;
-    (void)pthread_cond_signal(&s->cond);
+    store_give_db(s);
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* When garbage may have its next transaction. To delete writes as much to the log as to append: so
- * not at once where others write, or where the log is long already. Under the lock. */
-static void
-pace(struct store *s, bool any, enum status st)
-{
-    if (any) {
-        s->busy = true;
-        return;
-    }
-    bool slow = s->busy || s->wal_pages * s->page_size >= s->opts.wal_limit / 2;
-    s->busy = false;
-    s->garbage_at = st == ST_OK && !slow ? 0 : clock_mono_ns() + PAUSE_NS;
-}
+/* ---- writing ---- */
 
 /* When what is left over has its turn. Under the lock, with the role. */
 static void
-note_times(struct store *s, enum status st)
+note(struct store *s, bool any, enum status st)
 {
-    int64_t now = clock_mono_ns();
-    s->retry_at = st != ST_OK ? now + RETRY_NS : 0;
-    if (s->journal == NULL || journal_is_drained(s->journal)) {
-        s->drain_at = 0;
-    } else if (st != ST_OK) {
-        s->drain_at = s->retry_at;
-    } else if (s->drain_at == 0) {
-        s->drain_at = now + LAZY_NS;
+    if (st != ST_OK) {
+        s->retry_at = clock_mono_ns() + RETRY_NS;
     }
+    s->busy = s->busy || any;
+    store_behind_note(s);
 }
 
-/* One transaction. Enters and leaves under the lock, with the role free. In turn: on an I/O thread;
- * where that would have to wait for another process ST_EXISTS, and nothing has happened. */
+/* What is taken, with the writer's role. In turn: where it would have to wait ST_EXISTS, and
+ * nothing has happened. */
 static enum status
-write_once(struct store *s, enum store_way way)
+write_taken(struct store *s, const struct list_node *ops, size_t n, bool in_turn)
+{
+    int64_t start = clock_mono_ns();
+    enum status st = ST_OK;
+    if (!store_journal_write(s, ops)) {
+        (void)pthread_mutex_lock(&s->lock);
+        bool busy = in_turn && (s->in_db || s->want_db > 0);
+        if (!busy) {
+            store_take_db(s);
+        }
+        (void)pthread_mutex_unlock(&s->lock);
+        if (busy) {
+            return ST_EXISTS;
+        }
+        st = store_transact(s, ops, in_turn);
+        store_unhold(s);
+    }
+    if (st == ST_OK) {
+        store_count(s, start, n);
+    }
+    return st;
+}
+
+/* One write. Enters and leaves under the lock, with the writer's role free. In turn: on an I/O
+ * thread; where that would have to wait ST_EXISTS, and nothing has happened. */
+static enum status
+write_once(struct store *s, bool in_turn)
 {
     struct list_node ops;
     list_init(&ops);
     s->writing = true;
-    take(s, &ops);
-    bool any = !list_is_empty(&ops);
+    size_t n = take(s, &ops);
     (void)pthread_mutex_unlock(&s->lock);
-    enum status st = store_transact(s, &ops, way);
-    bool in_turn = way == STORE_WAY_IN_TURN;
+    enum status st = write_taken(s, &ops, n, in_turn);
     bool busy = in_turn && st == ST_EXISTS;
     if (!busy) {
         store_finish(s, &ops, st);
-    }
-    if (st == ST_OK) {
-        store_checkpoint_after(s);
-    } else if (!in_turn) {
-        /* NB: garbage alone must not spin on a full disk. */
-        struct timespec pause = {0, 10 * CLOCK_MS};
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     }
     (void)pthread_mutex_lock(&s->lock);
     if (busy) {
         give_back(s, &ops);
     }
-    note_times(s, st);
+    note(s, n > 0, busy ? ST_OK : st);
     give_role(s);
-    pace(s, any, st);
     return st;
+}
+
+/* What waits is written quickly: by the journal, or as few operations as that takes. Under the
+ * lock. */
+static bool
+is_quick(const struct store *s)
+{
+    if (!s->opts.durable && store_journal_takes(s, &s->queue)) {
+        return true;
+    }
+    bool small = s->path == NULL || (s->queued <= SMALL_OPS && s->queued_bytes <= SMALL_BYTES);
+    return small && !s->in_db && store_is_quick(s);
 }
 
 void
@@ -222,28 +251,15 @@ store_turn_end(struct store *s, bool may_write)
         (void)pthread_mutex_unlock(&s->lock);
         return;
     }
-    bool can = may_write && s->running && !s->stopping && !s->writing && !s->hold &&
-               list_is_empty(&s->kept) && store_is_quick(s);
-    bool done = can && write_once(s, STORE_WAY_IN_TURN) == ST_OK;
+    bool can = may_write && s->running && !s->stopping && !s->writing && list_is_empty(&s->kept) &&
+               is_quick(s);
+    bool done = can && write_once(s, true) == ST_OK;
     s->urgent = s->urgent || !done;
-    bool wake = s->urgent || ((s->garbage || s->drain_at != 0) && !s->timed);
+    bool wake = s->urgent;
     (void)pthread_mutex_unlock(&s->lock);
     if (wake) {
         (void)pthread_cond_signal(&s->cond);
     }
-}
-
-void
-store_drain(struct store *s)
-{
-    struct list_node none;
-    list_init(&none);
-    store_hold(s);
-    if (s->journal != NULL && !journal_is_drained(s->journal) &&
-        store_transact(s, &none, STORE_WAY_DRAIN) == ST_OK) {
-        store_checkpoint_after(s);
-    }
-    store_unhold(s);
 }
 
 /* ---- the thread ---- */
@@ -252,25 +268,18 @@ store_drain(struct store *s)
 static int64_t
 next_look(const struct store *s)
 {
-    int64_t at = s->lazy_at;
-    if (s->garbage && (at == 0 || s->garbage_at < at)) {
-        at = s->garbage_at > 0 ? s->garbage_at : 1;
-    }
-    if ((!list_is_empty(&s->kept) || s->failing != 0) && (at == 0 || s->retry_at < at)) {
-        at = s->retry_at;
-    }
-    if (s->drain_at != 0 && (at == 0 || s->drain_at < at)) {
-        at = s->drain_at;
-    }
-    return at;
+    bool retry = s->retry_at != 0 && (s->lazy_at == 0 || s->retry_at < s->lazy_at);
+    return retry ? s->retry_at : s->lazy_at;
 }
 
 static void
 wait_for_work(struct store *s)
 {
-    while (s->writing || s->hold || (!s->urgent && !s->stopping)) {
-        int64_t at = s->writing || s->hold ? 0 : next_look(s);
-        if (at == 0) {
+    while (s->writing || (!s->urgent && !s->stopping)) {
+        int64_t at = s->writing ? 0 : next_look(s);
+        if (s->writing) {
+            (void)pthread_cond_wait(&s->free_role, &s->lock);
+        } else if (at == 0) {
             (void)pthread_cond_wait(&s->cond, &s->lock);
         } else if (clock_mono_ns() >= at) {
             return;
@@ -293,8 +302,7 @@ thread_main(void *arg)
         if (s->stopping && list_is_empty(&s->queue) && list_is_empty(&s->kept)) {
             break;
         }
-        bool drain = s->drain_at != 0 && clock_mono_ns() >= s->drain_at;
-        enum status st = write_once(s, drain ? STORE_WAY_DRAIN : STORE_WAY_ANY);
+        enum status st = write_once(s, false);
         if (s->stopping && st != ST_OK && list_is_empty(&s->queue)) {
             break;
         }
@@ -313,9 +321,14 @@ store_start(struct store *s)
             return st;
         }
     }
-    if (pthread_create(&s->thread, NULL, thread_main, s) != 0) {
+    enum status st = store_behind_start(s);
+    if (st == ST_OK && pthread_create(&s->thread, NULL, thread_main, s) != 0) {
+        store_behind_stop(s);
+        st = ST_NOMEM;
+    }
+    if (st != ST_OK) {
         store_checkpointer_stop(s);
-        return ST_NOMEM;
+        return st;
     }
     (void)pthread_setname_np(s->thread, s->path != NULL ? "store" : "store-mem");
     (void)pthread_mutex_lock(&s->lock);
@@ -334,6 +347,7 @@ store_stop(struct store *s)
     (void)pthread_mutex_unlock(&s->lock);
     if (running) {
         (void)pthread_join(s->thread, NULL);
+        store_behind_stop(s);
         store_checkpointer_stop(s);
     }
     struct list_node rest;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transaction, by whoever has the writer's role. Happy path: a small one is a record of the
- * journal; else begins, does what the journal holds and each operation, deletes a slice of garbage
- * where it has a transaction of its own or little weight beside many operations, commits; then
- * tells. Failure: the journal is left alone until a transaction has succeeded, everything is rolled
- * back; messages are reported as failed, other operations wait in `kept` for the next transaction.
- */
+/* A transaction, by whoever has the database's role. Happy path: begins, does what the journal
+ * holds and each operation, deletes a slice of garbage where that is asked for or has little weight
+ * beside many operations, commits; the writer then tells. Failure: the journal is left alone until
+ * a transaction of all it has has succeeded, everything is rolled back; messages are reported as
+ * failed, other operations wait in `kept` for the next transaction. */
 #include <string.h>
 
 #include "server/base/clock.h"
@@ -335,22 +334,34 @@ do_entry(void *arg, const struct journal_entry *e)
 struct tx {
     const struct list_node *ops;
     bool in_turn, sync;
+    bool behind;    /* beside the writer: of the journal its cut alone */
+    bool garbage;   /* a slice of it */
     bool moves;     /* the journal's place, to a new turn where it keeps the store's promise: */
     bool new_turn;  /* what came before it cannot be lost without it */
     uint64_t n;     /* operations done */
     uint64_t freed; /* a stream's number that is free then */
+    uint64_t drained_to; /* of the store's count of records */
 };
 
 static void
 plan(const struct store *s, struct tx *t)
 {
-    if (s->journal == NULL) {
+    if (s->journal == NULL || t->behind) {
         return;
     }
     bool needed = !s->opts.durable || !journal_is_at_start(s->journal);
     t->new_turn = !s->opts.durable || s->synced;
     t->moves =
         !s->journal_ok || !journal_is_drained(s->journal) || (needed && !list_is_empty(t->ops));
+    t->drained_to = s->journaled;
+}
+
+static int
+put_place(struct store *s, const struct tx *t)
+{
+    struct journal_place p =
+        t->behind ? journal_cut_place(s->journal) : journal_place(s->journal, t->new_turn);
+    return store_journal_put_place(s, &p);
 }
 
 /* All between begin and end. */
@@ -360,18 +371,18 @@ work(struct store *s, struct tx *t)
     /* Writes a page though nothing changes: does the disk take it again? */
     int rc = s->failing != SQLITE_OK ? run(s, STMT_PROBE) : SQLITE_OK;
     if (rc == SQLITE_OK && t->moves) {
-        rc = journal_each(s->journal, do_entry, s);
+        rc = journal_each(s->journal, t->behind, do_entry, s);
     }
     for (const struct list_node *it = t->ops->next; it != t->ops && rc == SQLITE_OK;
          it = it->next) {
         rc = do_op(s, LIST_ENTRY(it, const struct store_op, node));
         t->n++;
     }
-    if (rc == SQLITE_OK && s->garbage && (t->n == 0 || t->n >= RIDE_OPS)) {
+    if (rc == SQLITE_OK && s->garbage && (t->garbage || t->n >= RIDE_OPS)) {
         rc = collect(s, SLICE_NS, &t->freed);
     }
     if (rc == SQLITE_OK && t->moves) {
-        rc = store_journal_put_place(s, t->new_turn);
+        rc = put_place(s, t);
     }
     return rc == SQLITE_OK ? run(s, STMT_COMMIT) : rc;
 }
@@ -395,7 +406,7 @@ store_hold_undrained(struct store *s)
         rc = begin_tx(s, false);
     }
     if (rc == SQLITE_OK) {
-        rc = journal_each(s->journal, do_entry, s);
+        rc = journal_each(s->journal, false, do_entry, s);
     }
     s->held = true;
     return rc;
@@ -464,38 +475,46 @@ transact(struct store *s, struct tx *t)
     if (s->failing != SQLITE_OK) {
         succeeded(s);
     }
-    if (t->moves) {
+    if (t->moves && !t->behind) {
         journal_drained(s->journal, t->new_turn);
-        s->drained = s->journaled;
+        s->drained = t->drained_to;
         s->journal_ok = s->journal_ok || t->new_turn;
     }
     if (t->freed != 0) {
         store_release_id(s, t->freed);
     }
+    store_checkpoint_after(s);
     return ST_OK;
 }
 
-enum status
-store_transact(struct store *s, const struct list_node *ops, enum store_way way)
+void
+store_count(struct store *s, int64_t start, uint64_t n)
 {
-    struct tx t = {.ops = ops, .in_turn = way == STORE_WAY_IN_TURN};
-    int64_t start = clock_mono_ns();
-    if (way == STORE_WAY_DRAIN || !store_journal_write(s, ops, &t.n)) {
-        /* Garbage alone, and what the journal has, may come back after a power loss. */
-        bool repair = s->journal != NULL && !s->journal_ok;
-        t.sync = s->opts.durable && (repair || !list_is_empty(ops));
-        enum status st = transact(s, &t);
-        if (st != ST_OK) {
-            return st;
-        }
-    }
     int64_t took = clock_mono_ns() - start;
     if (took > s->worst_commit) {
         s->worst_commit = took;
     }
     atomic_fetch_add(&s->commits, 1);
-    atomic_fetch_add(&s->ops, t.n);
-    return ST_OK;
+    atomic_fetch_add(&s->ops, n);
+}
+
+enum status
+store_transact(struct store *s, const struct list_node *ops, bool in_turn)
+{
+    /* What the journal has may come back after a power loss. */
+    bool repair = s->journal != NULL && !s->journal_ok;
+    struct tx t = {
+        .ops = ops, .in_turn = in_turn, .sync = s->opts.durable && (repair || !list_is_empty(ops))};
+    return transact(s, &t);
+}
+
+enum status
+store_transact_behind(struct store *s, bool cut, bool garbage)
+{
+    struct list_node none;
+    list_init(&none);
+    struct tx t = {.ops = &none, .behind = true, .moves = cut, .garbage = garbage};
+    return transact(s, &t);
 }
 
 static void

@@ -55,6 +55,16 @@ test_message_that_is_erased_is_nowhere_in_the_file(void **state)
     assert_true(file_has("this is not"));
 }
 
+/* All is told, and the database has it. */
+static void
+wait_drained(void)
+{
+    kit_settle();
+    while (!store_is_drained(kit_js()->file, store_mark(kit_js()->file))) {
+        (void)sched_yield();
+    }
+}
+
 /* Pages written to delete ten large messages. */
 static int
 pages_to_delete(struct stream *s, bool no_erase)
@@ -71,14 +81,12 @@ pages_to_delete(struct stream *s, bool no_erase)
     stream_lock(s);
     mlog_state(s->log, &st);
     stream_unlock(s);
+    wait_drained();
     int before = kit_js()->file->wal_pages;
     for (uint64_t i = 0; i < MESSAGES; i++) {
         delete_message(s, st.last_seq - i, no_erase);
     }
-    kit_settle();
-    while (!store_is_drained(kit_js()->file, store_mark(kit_js()->file))) {
-        (void)sched_yield();
-    }
+    wait_drained();
     return kit_js()->file->wal_pages - before;
 }
 

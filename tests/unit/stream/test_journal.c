@@ -86,7 +86,7 @@ reopen(const struct journal_place *from)
     assert_int_equal(journal_open(&j, POWER_VFS, path, false), ST_OK);
     enum status st = journal_recover(j, from);
     n_told = 0;
-    assert_int_equal(journal_each(j, tell, NULL), 0);
+    assert_int_equal(journal_each(j, false, tell, NULL), 0);
     return st;
 }
 
@@ -174,7 +174,7 @@ test_journal_gives_back_a_message_with_header_time_and_flags(void **state)
     list_init(&list);
     list_push_back(&list, &op.node);
     assert_int_equal(journal_write(j, &list, true), ST_OK);
-    assert_int_equal(journal_each(j, check_append, m), 9);
+    assert_int_equal(journal_each(j, false, check_append, m), 9);
     msg_unref(m);
 }
 
@@ -265,6 +265,57 @@ test_journal_drained_goes_on_where_the_turn_is_the_same(void **state)
     assert_int_equal(told[0], 2);
 }
 
+static int
+told_of(bool cut)
+{
+    n_told = 0;
+    return journal_each(j, cut, tell, NULL);
+}
+
+static void
+test_journal_records_beside_a_cut_stay_undrained(void **state)
+{
+    (void)state;
+    struct journal_place from = journal_place(j, false);
+    assert_int_equal(write_row(1), ST_OK);
+    assert_int_equal(write_row(2), ST_OK);
+    journal_cut(j);
+    struct journal_place behind = journal_place(j, false);
+    assert_int_equal(write_row(3), ST_OK);
+    journal_cut(j); /* the first cut was not taken yet */
+    assert_int_equal(told_of(true), 0);
+    assert_int_equal(n_told, 2);
+    assert_int_equal(told_of(false), 0);
+    assert_int_equal(n_told, 3);
+    assert_memory_equal(&behind, &(struct journal_place[]){journal_cut_place(j)}, sizeof(behind));
+    journal_cut_drained(j);
+    assert_false(journal_is_drained(j));
+    assert_int_equal(told_of(false), 0);
+    assert_int_equal(n_told, 1);
+    assert_int_equal(told[0], 3);
+    journal_cut(j);
+    journal_cut_drained(j);
+    assert_true(journal_is_drained(j));
+    assert_int_equal(reopen(&behind), ST_OK);
+    assert_int_equal(n_told, 1);
+    assert_int_equal(reopen(&from), ST_OK);
+    assert_int_equal(n_told, 3);
+}
+
+/* All at once, a cut that failed with the rest: a new turn. */
+static void
+test_journal_is_drained_of_a_cut_too(void **state)
+{
+    (void)state;
+    assert_int_equal(write_row(1), ST_OK);
+    journal_cut(j);
+    assert_int_equal(write_row(2), ST_OK);
+    journal_drained(j, true);
+    assert_true(journal_is_drained(j) && journal_is_at_start(j));
+    assert_int_equal(told_of(false), 0);
+    assert_int_equal(n_told, 0);
+}
+
 static void
 test_journal_is_full_at_its_end_and_where_too_much_is_undrained(void **state)
 {
@@ -273,13 +324,13 @@ test_journal_is_full_at_its_end_and_where_too_much_is_undrained(void **state)
     while (journal_has_room(j)) {
         assert_int_equal(write_big(n++), ST_OK);
     }
-    assert_true(n > 4 && n < 20);
+    assert_true(n > 15 && n < 25);
     journal_drained(j, false);
     while (journal_has_room(j)) {
         assert_int_equal(write_big(n++), ST_OK);
         journal_drained(j, false);
     }
-    assert_true(n > 20 && n < 40);
+    assert_true(n > 60 && n < 80);
     struct journal_place end = journal_place(j, false);
     assert_int_equal(reopen(&end), ST_OK);
     assert_int_equal(n_told, 0);
@@ -293,11 +344,12 @@ test_journal_leaves_many_and_large_and_rare_operations_to_the_database(void **st
 {
     (void)state;
     static char data[BIG];
-    struct store_op many[65];
+    enum { MANY = 513 };
+    struct store_op many[MANY];
     struct list_node ops;
     list_init(&ops);
     assert_false(journal_takes(&ops));
-    for (size_t i = 0; i < 65; i++) {
+    for (size_t i = 0; i < MANY; i++) {
         many[i] = (struct store_op){.kind = STORE_REMOVE};
         assert_int_equal(journal_takes(&ops), i > 0);
         list_push_back(&ops, &many[i].node);
@@ -441,6 +493,9 @@ main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_journal_drained_goes_on_where_the_turn_is_the_same,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_journal_records_beside_a_cut_stay_undrained, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_journal_is_drained_of_a_cut_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_journal_is_full_at_its_end_and_where_too_much_is_undrained, set_up, tear_down),
         cmocka_unit_test_setup_teardown(

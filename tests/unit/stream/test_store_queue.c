@@ -6,9 +6,10 @@
 #include <sched.h>
 #include <sqlite3.h>
 
+#include "stream/store_priv.h"
 #include "stream/store_read.h"
 
-enum { MANY = 100, PAYLOAD = 4000, PURGED = 20000 };
+enum { MANY = 600, PAYLOAD = 4000, PURGED = 20000 };
 
 /* What the last done saw. Under the fixture's lock. */
 static pthread_t written_by;
@@ -181,6 +182,47 @@ push_chunk(struct fixture *f)
     store_push(f->store, op);
 }
 
+/* A transaction for garbage, or the end of a checkpoint, goes on: nobody waits for it. */
+static void
+test_store_acknowledges_while_the_database_is_busy(void **state)
+{
+    (void)state;
+    for (int durable = 0; durable < 2; durable++) {
+        struct fixture f;
+        begin(&f, false, durable != 0, 0);
+        store_hold(f.store);
+        push(&f, durable ? STORE_NOW : STORE_IN_TURN, "a");
+        store_turn_end(f.store, true);
+        fixture_wait(&f);
+        assert_int_equal(f.last, ST_OK);
+        store_unhold(f.store);
+        fixture_reopen(&f, false);
+        assert_true(fixture_has(&f, 2, "s", "a"));
+        fixture_fini(&f);
+    }
+}
+
+/* In the order of the pushes: what the journal takes does not pass what it leaves. */
+static void
+test_store_keeps_the_order_where_one_has_to_wait_for_the_database(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, false, false, 0);
+    store_hold(f.store);
+    push_chunk(&f);
+    store_turn_end(f.store, true);
+    push(&f, STORE_IN_TURN, "a");
+    store_turn_end(f.store, true);
+    (void)pthread_mutex_lock(&f.lock);
+    assert_int_equal(f.waiting, 1);
+    (void)pthread_mutex_unlock(&f.lock);
+    store_unhold(f.store);
+    fixture_wait(&f);
+    assert_int_equal(f.last, ST_OK);
+    fixture_fini(&f);
+}
+
 /* Another process that has the file for itself: the turn ends at once, the writer waits. */
 static void
 test_store_turn_does_not_wait_for_another_process(void **state)
@@ -339,6 +381,8 @@ main(void)
         cmocka_unit_test(test_store_writer_does_not_wait_for_the_end_of_a_long_turn),
         cmocka_unit_test(test_store_writes_what_nobody_waits_for_with_the_next),
         cmocka_unit_test(test_store_writes_what_nobody_waits_for_by_itself),
+        cmocka_unit_test(test_store_acknowledges_while_the_database_is_busy),
+        cmocka_unit_test(test_store_keeps_the_order_where_one_has_to_wait_for_the_database),
         cmocka_unit_test(test_store_turn_does_not_wait_for_another_process),
         cmocka_unit_test(test_store_log_starts_over_under_a_steady_writer),
         cmocka_unit_test(test_store_deletes_what_was_purged_under_a_steady_writer),
