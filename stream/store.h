@@ -3,12 +3,12 @@
  * ("sluice.db" in the store folder), or one in memory; the code is the same.
  *
  * Writes are operations, pushed by any thread and done in that order by one writer at a time: the
- * store's thread, or an I/O thread in its place (store_turn_end). It drains all that waits, does it
+ * store's thread, or an I/O thread in its place (store_turn_end). It takes all that waits, does it
  * in one transaction, commits (to the disk where the store is durable; else to the operating
- * system, so that a killed process loses nothing), then calls `done` for each with no lock held. A
- * small one is a record of a journal (journal.h), which the database takes 20 ms later at the
- * latest. Operations of one push are never split over two transactions. Where one fails (disk full,
- * I/O error) its messages are reported as failed, and its other operations are kept and tried again
+ * system, so that a killed process loses nothing), then calls `done` for each with no lock held.
+ * Mostly that is a record of a journal (journal.h), which the database takes some 20 ms later,
+ * beside the writer. Operations of one push are never split. Where a write fails (disk full, I/O
+ * error) its messages are reported as failed, and its other operations are kept and tried again
  * with the next, so that memory and disk agree in the end. Reads: store_read.h; any thread.
  *
  * A message lives in row STORE_ROW(stream, seq - base): base is the stream's, as its record says.
@@ -91,9 +91,9 @@ struct store_op {
 
 void store_push(struct store *s, struct store_op *op);
 void store_push_list(struct store *s, struct list_node *ops); /* empty after it */
-/* At the end of a turn of an I/O thread that pushed STORE_IN_TURN. Where the writer is idle, few
- * operations wait and no sync of the disk is due they are written here and now: the same
- * transaction, without the two thread switches. Else, and always where not may_write, the writer is
+/* At the end of a turn of an I/O thread that pushed STORE_IN_TURN. Where the writer is idle, not
+ * too many operations wait and no sync of the disk is due they are written here and now: without
+ * the two thread switches. Else, and always where not may_write, the writer is
  * woken. Calls `done` then. */
 void store_turn_end(struct store *s, bool may_write);
 
