@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/config_check.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -222,4 +223,14 @@ config_check_finish(struct config *c, const struct config_loader *ld, char **err
     }
     c->auth_required = c->n_users > 0 || c->username != NULL || c->token != NULL;
     return st;
+}
+
+enum status
+config_check_port(int64_t port, char err[CONFIG_PORT_ERR_LEN])
+{
+    if (port >= -1 && port <= UINT16_MAX) {
+        return ST_OK;
+    }
+    (void)snprintf(err, CONFIG_PORT_ERR_LEN, "listen tcp: address %" PRId64 ": invalid port", port);
+    return ST_INVAL;
 }

@@ -26,6 +26,7 @@
 #include "server/base/mem.h"
 #include "server/base/nkey.h"
 #include "server/config.h"
+#include "server/config_check.h"
 #include "server/monitor/events.h"
 #include "server/monitor/monitor.h"
 #include "server/net/listener.h"
@@ -294,12 +295,13 @@ begin_listener(struct server *s)
 {
     const struct config *cfg = s->config;
     struct info *info = NULL;
-    if (cfg->port > UINT16_MAX || cfg->port < -1) {
-        log_fatal("Error listening on port: %s:%lld, \"listen tcp: address %lld: invalid port\"",
-                  s->host, (long long)cfg->port, (long long)cfg->port);
-        return ST_INVAL;
+    char why[CONFIG_PORT_ERR_LEN];
+    enum status st = config_check_port(cfg->port, why);
+    if (st != ST_OK) {
+        log_fatal("Error listening on port: %s:%lld, \"%s\"", s->host, (long long)cfg->port, why);
+        return st;
     }
-    enum status st = listener_new(&s->listener, s, s->base, cfg->host, (int)cfg->port, &s->port);
+    st = listener_new(&s->listener, s, s->base, cfg->host, (int)cfg->port, &s->port);
     if (st != ST_OK) {
         return listen_failed(s, st);
     }

@@ -292,16 +292,6 @@ listen_error(const char *host, int port, const char *reason)
     return buf_detach(&b, NULL);
 }
 
-/* -1 is any free port; what else is no port would be cut to 16 bits in silence. */
-static char *
-port_error(int port)
-{
-    struct buf b;
-    buf_init(&b);
-    buf_printf(&b, "can't listen to the monitor port: listen tcp: address %d: invalid port", port);
-    return buf_detach(&b, NULL);
-}
-
 static int
 bound_port(evutil_socket_t fd)
 {
@@ -319,10 +309,6 @@ static enum status
 bind_listener(struct http *h, struct event_base *base, const struct http_opts *opts, char **why)
 {
     char service[16];
-    if (opts->port < -1 || opts->port > UINT16_MAX) {
-        *why = port_error(opts->port);
-        return ST_INVAL;
-    }
     int port = opts->port < 0 ? 0 : opts->port;
     snprintf(service, sizeof service, "%d", port);
     struct addrinfo hints = {.ai_family = AF_UNSPEC,

@@ -17,7 +17,7 @@ struct server;
  * says what failed, as nats-server words it. */
 struct http_opts {
     const char *host;      /* borrowed for the call */
-    int port;              /* < 0: any free one */
+    int port;              /* < 0: any free one; else one of config_check_port */
     const char *base_path; /* borrowed for the call; NULL or "" or "/": none */
 };
 enum status http_new(struct http **out, struct event_base *base, struct server *s,

@@ -14,6 +14,7 @@
 #include "server/base/log.h"
 #include "server/base/mem.h"
 #include "server/config.h"
+#include "server/config_check.h"
 #include "server/inspect.h"
 #include "server/monitor/accountz.h"
 #include "server/monitor/http.h"
@@ -239,6 +240,7 @@ static enum status
 start_http(struct monitor *m)
 {
     struct config *c = server_config(m->server);
+    char wrong[CONFIG_PORT_ERR_LEN];
     enum status st = ST_OK;
     if (c->http_port != 0 && c->https_port != 0) {
         log_fatal("Can't start monitoring: can't specify both HTTP (%lld) and HTTPs (%lld) ports",
@@ -247,6 +249,8 @@ start_http(struct monitor *m)
     } else if (c->https_port != 0) {
         log_fatal("Can't start monitoring: TLS cert and key required for HTTPS");
         st = ST_UNSUPPORTED;
+    } else if ((st = config_check_port(c->http_port, wrong)) != ST_OK) {
+        log_fatal("Can't start monitoring: can't listen to the monitor port: %s", wrong);
     } else if (c->http_port != 0) {
         const char *host = c->http_host != NULL ? c->http_host : c->host;
         struct http_opts opts = {.host = host != NULL ? host : "0.0.0.0",

@@ -8,6 +8,7 @@
 #include "server/base/clock.h"
 #include "server/base/mem.h"
 #include "server/config.h"
+#include "server/config_check.h"
 #include "tests/support/conffile.h"
 
 #define USERS "authorization { users: ["
@@ -429,6 +430,21 @@ test_config_survives_every_failed_allocation(void **state)
     }
 }
 
+static void
+test_config_a_port_has_16_bits_or_is_any(void **state)
+{
+    (void)state;
+    char why[CONFIG_PORT_ERR_LEN] = "";
+    assert_int_equal(config_check_port(-1, why), ST_OK);
+    assert_int_equal(config_check_port(0, why), ST_OK);
+    assert_int_equal(config_check_port(65535, why), ST_OK);
+    assert_string_equal(why, "");
+    assert_int_equal(config_check_port(65536, why), ST_INVAL);
+    assert_string_equal(why, "listen tcp: address 65536: invalid port");
+    assert_int_equal(config_check_port(INT64_MIN, why), ST_INVAL);
+    assert_string_equal(why, "listen tcp: address -9223372036854775808: invalid port");
+}
+
 int
 main(void)
 {
@@ -451,6 +467,7 @@ main(void)
         cmocka_unit_test(test_config_refuses_what_does_not_fit_together),
         cmocka_unit_test(test_config_t_says_that_a_file_is_valid),
         cmocka_unit_test(test_config_survives_every_failed_allocation),
+        cmocka_unit_test(test_config_a_port_has_16_bits_or_is_any),
     };
     return cmocka_run_group_tests(tests, conffile_setup, conffile_teardown);
 }
