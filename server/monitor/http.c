@@ -350,7 +350,7 @@ configure(struct http *h)
     evhttp_set_max_body_size(h->ev, MAX_BODY);
     evhttp_set_allowed_methods(h->ev, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                           EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
-                                          EVHTTP_REQ_PATCH);
+                                          EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
     evhttp_set_gencb(h->ev, on_request, h);
 }
 

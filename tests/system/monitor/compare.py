@@ -477,6 +477,19 @@ def compare_http(cmp, pair, paths, base=""):
     return ok
 
 
+def compare_methods(cmp, pair):
+    """Both read any of them as a GET."""
+    ok = True
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"):
+        cmp.view, cmp.errors = method, []
+        for path in ("/", "/varz", "/connz?sort=nope", "/healthz", "/jsz", "/nope"):
+            ref, own = (s.get(path, method=method)[:2] for s in pair)
+            if ref != own:
+                cmp.differ("", "status", f"{path}: {own}, nats-server answers {ref}")
+        ok &= report(f"monitor/{method}", cmp.errors)
+    return ok
+
+
 def compare_requests(cmp, pair):
     ok = True
     clients = [Client(s.port, "s", "ps", name="sys") for s in pair]
@@ -575,6 +588,7 @@ def main():
         for s in servers:
             clients += populate(s)
         ok = compare_http(cmp, servers, HTTP.split())
+        ok &= compare_methods(cmp, servers)
         ok &= compare_requests(cmp, servers)
         return compare_events(cmp, servers) and ok
 

@@ -118,6 +118,25 @@ test_http_serves_every_view_as_json(void **state)
 }
 
 static void
+test_http_answers_every_method_as_a_get(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"};
+    static const struct {
+        const char *path;
+        int code;
+    } asks[] = {{"/", 200},     {"/varz", 200}, {"/healthz", 200}, {"/stacksz", 200},
+                {"/apiz", 200}, {"/wlmz", 200}, {"/metrics", 200}, {"/nope", 404}};
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
+        for (size_t k = 0; k < sizeof methods / sizeof methods[0]; k++) {
+            request(methods[k], asks[i].path);
+            assert_int_equal(got.code, asks[i].code);
+            assert_true(*got.body != '\0');
+        }
+    }
+}
+
+static void
 test_http_prints_json_as_nats_does(void **state)
 {
     (void)state;
@@ -296,6 +315,7 @@ main(void)
 #define HTTP_TEST(t) cmocka_unit_test_setup_teardown(t, start, stop)
     const struct CMUnitTest tests[] = {
         HTTP_TEST(test_http_serves_every_view_as_json),
+        HTTP_TEST(test_http_answers_every_method_as_a_get),
         HTTP_TEST(test_http_prints_json_as_nats_does),
         HTTP_TEST(test_http_serves_pages_that_are_no_json),
         HTTP_TEST(test_http_refuses_bad_requests_in_nats_words),
