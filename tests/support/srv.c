@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -258,18 +259,28 @@ on_errand(struct loop *l, struct loop_msg *msg)
 }
 
 void
-srv_begin(struct srv *v, uint32_t loop, struct srv_errand *e, void (*fn)(struct loop *l, void *arg),
-          void *arg)
+srv_errand_init(struct srv_errand *e, void (*fn)(struct loop *l, void *arg), void *arg)
 {
     *e = (struct srv_errand){.msg = {.run = on_errand}, .fn = fn, .arg = arg};
     sem_init(&e->done, 0, 0);
+}
+
+void
+srv_begin(struct srv *v, uint32_t loop, struct srv_errand *e, void (*fn)(struct loop *l, void *arg),
+          void *arg)
+{
+    srv_errand_init(e, fn, arg);
     loop_post(v->server->loops[loop], &e->msg);
 }
 
 void
 srv_finish(struct srv_errand *e)
 {
-    while (sem_wait(&e->done) != 0) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    while (sem_timedwait(&e->done, &until) != 0) {
+        assert_int_equal(errno, EINTR); /* else the loop sleeps on */
     }
     sem_destroy(&e->done);
 }

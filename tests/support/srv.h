@@ -43,13 +43,15 @@ void srv_sync(int fd);
 /* The connection must have ended. */
 void srv_hear_end(int fd);
 
-/* Runs fn on a loop; srv_finish waits for its end. */
+/* Runs fn on a loop; srv_finish waits for its end, and fails the test if it does not come. */
 struct srv_errand {
     struct loop_msg msg;
     void (*fn)(struct loop *l, void *arg);
     void *arg; /* borrowed: until srv_finish */
     sem_t done;
 };
+/* For who posts e->msg later. */
+void srv_errand_init(struct srv_errand *e, void (*fn)(struct loop *l, void *arg), void *arg);
 void srv_begin(struct srv *v, uint32_t loop, struct srv_errand *e,
                void (*fn)(struct loop *l, void *arg), void *arg);
 void srv_finish(struct srv_errand *e);

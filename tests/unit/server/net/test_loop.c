@@ -2,11 +2,14 @@
 #include "tests/support/cmk.h"
 
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/api.h"
+#include "api/gates.h"
 #include "server/auth/auth.h"
 #include "server/base/mem.h"
 #include "server/config.h"
@@ -152,13 +155,11 @@ struct pair {
     uint64_t producer, receiver;
 };
 
-/* The producer waits for the receiver, with a publish unread; its time is over, so the end of this
- * turn reads it. */
+/* The producer waits for the receiver, with this unread; its time is over, so the end of this turn
+ * reads it. */
 static void
-leave_a_publish_unread(struct loop *l, void *arg)
+leave_unread(struct loop *l, const struct pair *p, const char *pub)
 {
-    static const char pub[] = "PUB orders.1 ack 2\r\nhi\r\n";
-    const struct pair *p = arg;
     struct conn *c = loop_find(l, p->producer);
     struct peer *to = loop_find(l, p->receiver)->peer;
     stall_note(c, to, INT64_MAX);
@@ -167,7 +168,15 @@ leave_a_publish_unread(struct loop *l, void *arg)
     c->part = mem_strdup(pub);
     c->part_len = strlen(pub);
     c->stall_until = 0;
-    event_del(&l->stall_timer); /* it would bring another turn */
+    event_del(&l->stall_timer); /* these would bring another turn */
+    event_del(&l->late.beat);
+    event_del(&c->ev_timer);
+}
+
+static void
+leave_a_publish_unread(struct loop *l, void *arg)
+{
+    leave_unread(l, arg, "PUB orders.1 ack 2\r\nhi\r\n");
 }
 
 static void
@@ -211,6 +220,83 @@ test_loop_stores_in_this_turn_what_a_stalled_producer_had_left_unread(void **sta
     srv_hear(producer, "MSG ack 2 22\r\n{\"stream\":\"S\",\"seq\":1}\r\n");
     close(producer);
     close(receiver);
+    srv_stop(&v);
+}
+
+/* One who closes with the last flush of a turn, and what that brings. */
+struct closing {
+    struct pair pair;
+    int receiver; /* its socket */
+    void (*gate_deliver)(void *ctx, struct gate_request *r);
+    struct srv *v;
+    struct srv_errand left;
+};
+static struct closing closing;
+
+static void
+was_run(struct loop *l, void *arg)
+{
+    (void)arg;
+    assert_true(loop_is_own(l));
+}
+
+/* Called while the receiver closes: something for JetStream, and mail for this loop. */
+static void
+deliver_and_leave_something(void *ctx, struct gate_request *r)
+{
+    struct loop *l = closing.v->server->loops[0];
+    closing.v->server->host_fns.gate_deliver = closing.gate_deliver;
+    assert_true(loop_is_own(l) && !list_is_empty(&loop_find(l, closing.pair.producer)->all));
+    loop_js_turn(l);
+    loop_post(l, &closing.left.msg);
+    closing.gate_deliver(ctx, r);
+}
+
+/* The stalled producer goes on behind the first flush of this turn, so it is the last one that
+ * finds out that the receiver's socket is gone. */
+static void
+let_the_receiver_close_last(struct loop *l, void *arg)
+{
+    (void)arg;
+    struct api_host *host = &closing.v->server->host_fns;
+    closing.gate_deliver = host->gate_deliver;
+    host->gate_deliver = deliver_and_leave_something;
+    leave_unread(l, &closing.pair, "PUB feed 2\r\nhi\r\n");
+    close(closing.receiver);
+}
+
+static void
+put_a_gate(struct srv *v, const char *subject)
+{
+    struct gate_conf c;
+    char err[GATE_ERR_LEN];
+    assert_int_equal(gate_conf_init(&c, "g", err, sizeof err), ST_OK);
+    snprintf(c.subject, sizeof c.subject, "%s", subject);
+    c.limit = 1;
+    assert_int_equal(gates_create(api_gates(v->server->api), &c, err), ST_OK);
+}
+
+static void
+test_loop_does_not_sleep_over_what_one_that_closed_last_has_left(void **state)
+{
+    (void)state;
+    struct srv v;
+    srv_start(&v, "jetstream { store_dir: js }\n", 1);
+    put_a_gate(&v, "svc");
+    closing.v = &v;
+    srv_errand_init(&closing.left, was_run, NULL);
+    closing.receiver = srv_login(&v, 0, "");
+    closing.pair.receiver = srv_last_cid(&v);
+    srv_say(closing.receiver, "SUB svc 1\r\nSUB feed 2\r\n");
+    srv_sync(closing.receiver);
+    int producer = srv_login(&v, 0, "");
+    closing.pair.producer = srv_last_cid(&v);
+    srv_say(producer, "SUB r.* 1\r\nPUB svc r.1 1\r\na\r\nPUB svc r.2 1\r\nb\r\n");
+    srv_hear(closing.receiver, "MSG svc 1 r.1 1\r\na\r\n");
+    srv_sync(producer); /* the second one waits for the slot of the first */
+    srv_run(&v, 0, let_the_receiver_close_last, NULL);
+    srv_finish(&closing.left);
+    close(producer);
     srv_stop(&v);
 }
 
@@ -260,6 +346,7 @@ main(void)
         cmocka_unit_test(test_loop_drain_runs_what_was_posted_after_the_end),
         cmocka_unit_test(test_loop_finds_each_of_many_connections_by_its_id),
         cmocka_unit_test(test_loop_stores_in_this_turn_what_a_stalled_producer_had_left_unread),
+        cmocka_unit_test(test_loop_does_not_sleep_over_what_one_that_closed_last_has_left),
         cmocka_unit_test(test_loop_that_cannot_be_made_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, conffile_setup, conffile_teardown);
