@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -21,6 +22,23 @@ def find_binary(name):
     """The absolute path of a server binary given by path or by name on PATH."""
     path = shutil.which(name)
     return os.path.abspath(path) if path else None
+
+
+def beside_reference(suite, judge):
+    """The main of a suite that is held against nats-server: judge((server, nats-server), words) gets both binaries and what else
+    stood on the command line, and returns how many of its lines were FAIL. Without nats-server the suite is skipped."""
+    sys.stdout.reconfigure(errors="backslashreplace")
+    reference = shutil.which("nats-server")
+    if reference is None:
+        print("SKIP %s nats-server is not here (it needs Go 1.24 or newer)" % suite)
+        return 0
+    return 1 if judge((find_binary(sys.argv[1]), reference), sys.argv[2:]) else 0
+
+
+def verdict(name, why):
+    """One line about one test; why is empty where it passed. True: it failed."""
+    print("FAIL %s %s" % (name, why) if why else "PASS %s" % name, flush=True)
+    return bool(why)
 
 
 def flavour(binary):

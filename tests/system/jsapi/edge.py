@@ -8,13 +8,12 @@ import concurrent.futures
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
-from server import Server, find_binary  # noqa: E402
+from server import Server, beside_reference  # noqa: E402
 import talk  # noqa: E402
 from judge import allowed, differences  # noqa: E402
 
@@ -243,22 +242,15 @@ def split():
         yield "names that are none", 1, [], strict
 
 
-def main():
-    sys.stdout.reconfigure(errors="backslashreplace")
-    reference = shutil.which("nats-server")
-    if reference is None:
-        print("SKIP jsedge nats-server is not here (it needs Go 1.24 or newer)")
-        return 0
-    binaries = (find_binary(sys.argv[1]), reference)
-    words = sys.argv[2:]
-    jobs = list(split())
+def judge_all(binaries, words):
+    jobs = [j for j in split() if not words or any(w in j[0] for w in words)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        for line in pool.map(lambda job: run(binaries, job), [j for j in jobs if not words or any(w in j[0] for w in words)]):
+        for line in pool.map(lambda job: run(binaries, job), jobs):
             print(line, flush=True)
             failed += line.startswith("FAIL")
-    return 1 if failed else 0
+    return failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_reference("jsedge", judge_all))

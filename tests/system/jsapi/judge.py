@@ -5,14 +5,13 @@ and for what differences.txt allows. Prints PASS, FAIL or SKIP for each."""
 import json
 import os
 import re
-import shutil
 import socket
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from server import Server, find_binary  # noqa: E402
+from server import Server, beside_reference, verdict  # noqa: E402
 
 CONF = 'server_name: S\njetstream { store_dir: "%s" }\n'
 SILENCE = 1.5  # how long nats-server may take before it counts as silent
@@ -111,15 +110,11 @@ def differences(ours, theirs, path=""):
         yield "%s: %s, theirs: %s" % (path, json.dumps(ours)[:120], json.dumps(theirs)[:120])
 
 
-def main():
-    reference = shutil.which("nats-server")
-    if reference is None:
-        print("SKIP jsapi nats-server is not here (it needs Go 1.24 or newer)")
-        return 0
+def judge(binaries, _words):
     failed = 0
     with tempfile.TemporaryDirectory() as directory:
         servers, clients = [], []
-        for i, binary in enumerate((find_binary(sys.argv[1]), reference)):
+        for i, binary in enumerate(binaries):
             home = os.path.join(directory, str(i))
             os.mkdir(home)
             with open(os.path.join(home, "conf"), "w", encoding="ascii") as f:
@@ -133,15 +128,12 @@ def main():
             text = (subject + " " + body)[:200]
             found = [d for d in differences(ours, theirs)
                      if not any(a.search(text) and b.search(d) for a, b in allow)]
-            print(("FAIL jsapi/%d %s %s" % (number, text, found[0])) if found else "PASS jsapi/%d" % number, flush=True)
-            failed += bool(found)
+            failed += verdict("jsapi/%d" % number, found and "%s %s" % (text, found[0]))
         why = servers[0].stop()
         servers[1].stop()
-        if why is not None:
-            print("FAIL jsapi/server", why)
-            failed += 1
-    return 1 if failed else 0
+        failed += verdict("jsapi/clean_exit", why)
+    return failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_reference("jsapi", judge))

@@ -5,14 +5,13 @@ compared, and the advisories on the way. Prints PASS, FAIL or SKIP for each."""
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, HERE)
-from server import Server, find_binary  # noqa: E402
+from server import Server, beside_reference, verdict  # noqa: E402
 from talk import Client, PATIENCE, normal  # noqa: E402
 
 STREAMS = {
@@ -127,15 +126,11 @@ def differences(a, b):
     return ["%s; %s" % (x[:300], y[:300]) for x, y in zip(a, b) if x != y] + (["more"] if len(a) != len(b) else [])
 
 
-def main():
-    reference = shutil.which("nats-server")
-    if reference is None:
-        print("SKIP jsmigrate nats-server is not here (it needs Go 1.24 or newer)")
-        return 0
+def judge(binaries, _words):
     failed = 0
     with tempfile.TemporaryDirectory() as directory:
-        ours = Host(find_binary(sys.argv[1]), os.path.join(directory, "ours"))
-        theirs = Host(reference, os.path.join(directory, "theirs"))
+        ours = Host(binaries[0], os.path.join(directory, "ours"))
+        theirs = Host(binaries[1], os.path.join(directory, "theirs"))
         told = {}
         for source, target, way in ((theirs, ours, "from"), (ours, theirs, "to")):
             source.fill()
@@ -152,8 +147,7 @@ def main():
                     # Pending acknowledgements come back, their order of delivery too; storage keeps what is there.
                     found = differences(before, after)
                     why = found[0] if found else None
-                print("FAIL jsmigrate/%s_%s %s" % (way, name, why) if why else "PASS jsmigrate/%s_%s" % (way, name), flush=True)
-                failed += why is not None
+                failed += verdict("jsmigrate/%s_%s" % (way, name), why)
                 told.setdefault(id(source), []).append(source.settle(2))
                 told.setdefault(id(target), []).append(target.settle(2))
             for name in STREAMS:
@@ -161,16 +155,13 @@ def main():
                 target.client.ask("$JS.API.STREAM.DELETE." + name, "", None)
         # Each was source once and target once, for the same streams.
         mine, other = (sorted(sum(told[id(h)], [])) for h in (ours, theirs))
-        why = differences(mine, other)
-        print("FAIL jsmigrate/advisories " + why[0] if why else "PASS jsmigrate/advisories")
-        failed += bool(why)
+        found = differences(mine, other)
+        failed += verdict("jsmigrate/advisories", found and found[0])
         why = ours.server.stop()
         theirs.server.stop()
-        if why is not None:
-            print("FAIL jsmigrate/server", why)
-            failed += 1
-    return 1 if failed else 0
+        failed += verdict("jsmigrate/clean_exit", why)
+    return failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_reference("jsmigrate", judge))

@@ -5,7 +5,6 @@ but for times and random names. Prints PASS, FAIL or SKIP for each. The language
 import json
 import os
 import re
-import shutil
 import socket
 import sys
 import tempfile
@@ -13,7 +12,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from server import Server, find_binary  # noqa: E402
+from server import Server, beside_reference, verdict  # noqa: E402
 
 PATIENCE = float(os.environ.get("STEP_TIMEOUT", "20"))
 SILENCE = 1.5  # how long a server may take before it counts as silent
@@ -318,22 +317,11 @@ def judge(path, binaries):
         return "\n".join(all_different[:None if os.environ.get("ALL") else 1]) or None
 
 
-def main():
-    sys.stdout.reconfigure(errors="backslashreplace")
-    reference = shutil.which("nats-server")
-    if reference is None:
-        print("SKIP jstalk nats-server is not here (it needs Go 1.24 or newer)")
-        return 0
+def judge_all(binaries, paths):
     folder = os.path.join(HERE, "talks")
-    paths = sys.argv[2:] or [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".txt")]
-    failed = 0
-    for path in paths:
-        why = judge(path, (find_binary(sys.argv[1]), reference))
-        name = os.path.basename(path)[:-4]
-        print("FAIL jstalk/%s %s" % (name, why) if why else "PASS jstalk/%s" % name, flush=True)
-        failed += bool(why)
-    return 1 if failed else 0
+    paths = paths or [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".txt")]
+    return sum(verdict("jstalk/" + os.path.basename(path)[:-4], judge(path, binaries)) for path in paths)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(beside_reference("jstalk", judge_all))
