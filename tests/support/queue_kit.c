@@ -21,6 +21,15 @@ kit_open(struct kit *k, unsigned slots)
 }
 
 void
+kit_open_adaptive(struct kit *k)
+{
+    struct apiq_conf conf;
+    kit_open(k, 0);
+    apiq_conf_default(APIQ_NORMAL, &conf);
+    kit_set(k, &conf);
+}
+
+void
 kit_close(struct kit *k)
 {
     struct apiq_item *it;
@@ -160,15 +169,6 @@ kit_set(struct kit *k, const struct apiq_conf *conf)
     list_init(&fallen);
     assert_int_equal(apiq_configure(k->q, APIQ_NORMAL, conf, &fallen), ST_OK);
     assert_true(list_is_empty(&fallen));
-}
-
-void
-kit_order(struct kit *k, enum apiq_order order)
-{
-    struct apiq_conf conf;
-    kit_get(k, &conf);
-    conf.order = order;
-    kit_set(k, &conf);
 }
 
 struct apiq_level_stats

@@ -19,6 +19,8 @@ struct kit {
 
 /* One level is used where none is named: APIQ_NORMAL, oldest first, no deadline. */
 void kit_open(struct kit *k, unsigned slots);
+/* The same as a server has it: adaptive, with its limits and its deadline. */
+void kit_open_adaptive(struct kit *k);
 /* Closes and empties the queue; all that was pulled must have been ended. */
 void kit_close(struct kit *k);
 
@@ -47,7 +49,14 @@ uint64_t kit_serve(struct kit *k);
 /* Sets one level. The settings are changed by the caller in between. */
 void kit_get(struct kit *k, struct apiq_conf *conf);
 void kit_set(struct kit *k, const struct apiq_conf *conf);
-void kit_order(struct kit *k, enum apiq_order order);
+/* Sets one member of them. */
+#define KIT_SET(k, member, value)                                                                  \
+    do {                                                                                           \
+        struct apiq_conf kit_conf_;                                                                \
+        kit_get((k), &kit_conf_);                                                                  \
+        kit_conf_.member = (value);                                                                \
+        kit_set((k), &kit_conf_);                                                                  \
+    } while (0)
 struct apiq_level_stats kit_stats(struct kit *k, enum apiq_level level);
 /* Expects that the counters add up. */
 void kit_check_sums(struct kit *k);

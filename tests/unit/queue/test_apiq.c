@@ -72,10 +72,10 @@ test_apiq_fifo_gives_the_oldest_and_lifo_the_newest(void **state)
         (void)kit_add(&k);
     }
     assert_int_equal(kit_serve(&k), 1);
-    kit_order(&k, APIQ_LIFO);
+    KIT_SET(&k, order, APIQ_LIFO);
     assert_int_equal(kit_serve(&k), 6);
     assert_int_equal(kit_serve(&k), 5);
-    kit_order(&k, APIQ_FIFO);
+    KIT_SET(&k, order, APIQ_FIFO);
     assert_int_equal(kit_serve(&k), 2);
     assert_int_equal(kit_serve(&k), 3);
     assert_int_equal(kit_serve(&k), 4);
@@ -88,11 +88,8 @@ test_apiq_full_evicts_oldest_only(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 3;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 3);
     for (int i = 0; i < 3; i++) {
         (void)kit_add(&k);
     }
@@ -110,11 +107,8 @@ test_apiq_full_evicts_from_the_flow_that_holds_most(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 5;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 5);
     uint64_t small = kit_add_flow(&k, 2);
     uint64_t first = kit_add_flow(&k, 1);
     for (int i = 0; i < 3; i++) {
@@ -131,11 +125,8 @@ test_apiq_newest_is_not_evicted_when_all_flows_hold_one(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 1;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 1);
     uint64_t last = kit_add_flow(&k, 100);
     for (uint64_t flow = 101; flow < 120; flow++) {
         assert_int_equal(kit_add_evicts(&k, flow), last);
@@ -149,12 +140,9 @@ test_apiq_bytes_limit_evicts_as_few_as_make_room(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     struct list_node fallen;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_bytes = 1000;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_bytes, 1000);
     for (int i = 0; i < 10; i++) {
         struct apiq_item *it = kit_item(&k);
         it->bytes = 100;
@@ -185,19 +173,15 @@ test_apiq_limit_of_zero_refuses_all_even_when_idle(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     struct list_node fallen;
     kit_open(&k, 0);
     list_init(&fallen);
-    kit_get(&k, &conf);
-    conf.max_entries = 0;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 0);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(apiq_push(k.q, kit_item(&k), &fallen), ST_FULL);
     }
-    conf.max_entries = 10;
-    conf.max_bytes = 99;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 10);
+    KIT_SET(&k, max_bytes, 99);
     struct apiq_item *it = kit_item(&k);
     it->bytes = 100;
     assert_int_equal(apiq_push(k.q, it, &fallen), ST_FULL);
@@ -214,11 +198,8 @@ test_apiq_pushing_again_honours_the_limit(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 2;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 2);
     uint64_t id = kit_add(&k);
     (void)kit_add(&k);
     assert_int_equal(kit_serve(&k), id);
@@ -241,11 +222,8 @@ test_apiq_expired_comes_out_and_is_never_run(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 1);
-    kit_get(&k, &conf);
-    conf.deadline_ns = CLOCK_S;
-    kit_set(&k, &conf);
+    KIT_SET(&k, deadline_ns, CLOCK_S);
     for (int i = 0; i < 3; i++) {
         (void)kit_add(&k);
     }
@@ -269,13 +247,10 @@ test_apiq_deadlines_count_from_arrival_or_push(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     struct list_node fallen;
     kit_open(&k, 0);
     list_init(&fallen);
-    kit_get(&k, &conf);
-    conf.deadline_ns = 2 * CLOCK_S;
-    kit_set(&k, &conf);
+    KIT_SET(&k, deadline_ns, 2 * CLOCK_S);
     struct apiq_item *own = kit_item(&k);
     own->deadline_ns = CLOCK_S;
     own->arrived_ns = clock_now(&k.clk) - CLOCK_S / 2;
@@ -292,8 +267,7 @@ test_apiq_deadlines_count_from_arrival_or_push(void **state)
     kit_advance(&k, CLOCK_S / 2);
     assert_int_equal(kit_expired(&k), own->id);
     /* The level's deadline is also that of those waiting. */
-    conf.deadline_ns = CLOCK_S / 2;
-    kit_set(&k, &conf);
+    KIT_SET(&k, deadline_ns, CLOCK_S / 2);
     assert_int_equal(kit_expired(&k), 4);
     kit_advance(&k, 1000 * CLOCK_S);
     assert_int_equal(kit_serve(&k), never->id);
@@ -305,12 +279,9 @@ test_apiq_many_expired_do_not_hold_up_the_living(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.deadline_ns = CLOCK_S;
-    conf.order = APIQ_LIFO;
-    kit_set(&k, &conf);
+    KIT_SET(&k, deadline_ns, CLOCK_S);
+    KIT_SET(&k, order, APIQ_LIFO);
     for (int i = 0; i < 5000; i++) {
         (void)kit_add(&k);
     }
@@ -365,11 +336,8 @@ test_apiq_cancelled_makes_room_under_the_limit(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 2;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 2);
     (void)kit_add(&k);
     uint64_t id = kit_add(&k);
     assert_int_equal(apiq_cancel(k.q, kit_of(&k, id)), ST_OK);
@@ -468,11 +436,8 @@ test_apiq_deferred_gives_its_slot_back_until_too_many_are_pending(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 1);
-    kit_get(&k, &conf);
-    conf.max_pending = 2;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_pending, 2);
     for (int i = 0; i < 4; i++) {
         (void)kit_add(&k);
     }

@@ -198,21 +198,18 @@ test_order_in_force_follows_a_change_at_once(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.order = APIQ_ADAPTIVE;
-    kit_set(&k, &conf);
+    KIT_SET(&k, order, APIQ_ADAPTIVE);
     (void)kit_add(&k);
     kit_advance(&k, CLOCK_S);
     (void)kit_add(&k);
     assert_true(kit_stats(&k, APIQ_NORMAL).newest_first);
-    kit_order(&k, APIQ_FIFO);
+    KIT_SET(&k, order, APIQ_FIFO);
     assert_false(kit_stats(&k, APIQ_NORMAL).newest_first);
     assert_int_equal(kit_stats(&k, APIQ_NORMAL).newest_flows, 0);
-    kit_order(&k, APIQ_LIFO);
+    KIT_SET(&k, order, APIQ_LIFO);
     assert_true(kit_stats(&k, APIQ_NORMAL).newest_first);
-    kit_order(&k, APIQ_ADAPTIVE);
+    KIT_SET(&k, order, APIQ_ADAPTIVE);
     assert_true(kit_stats(&k, APIQ_NORMAL).newest_first);
     assert_int_equal(kit_stats(&k, APIQ_NORMAL).switches, 3);
     kit_close(&k);

@@ -10,7 +10,7 @@ test_apiq_order_key_runs_create_before_delete_under_lifo(void **state)
     (void)state;
     struct kit k;
     kit_open(&k, 16);
-    kit_order(&k, APIQ_LIFO);
+    KIT_SET(&k, order, APIQ_LIFO);
     uint64_t create = kit_add_key(&k, 7);
     uint64_t delete = kit_add_key(&k, 7);
     uint64_t other = kit_add(&k);
@@ -92,12 +92,9 @@ test_apiq_blocked_can_expire_be_evicted_and_cancelled(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 4;
-    conf.deadline_ns = CLOCK_S;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 4);
+    KIT_SET(&k, deadline_ns, CLOCK_S);
     uint64_t runs = kit_add_key(&k, 5);
     assert_int_equal(kit_pull(&k), runs);
     for (int i = 0; i < 4; i++) {
@@ -123,11 +120,8 @@ test_apiq_first_of_a_key_falling_out_lets_the_next_go(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 3;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 3);
     uint64_t a = kit_add_key(&k, 1);
     uint64_t b = kit_add_key(&k, 1);
     uint64_t c = kit_add_key(&k, 1);
@@ -168,7 +162,7 @@ test_apiq_long_chains_run_in_order_whatever_the_discipline(void **state)
     for (int i = 0; i < 5000; i++) {
         (void)kit_add_key(&k, 1 + (uint64_t)(i * 7 % 50));
     }
-    kit_order(&k, APIQ_LIFO);
+    KIT_SET(&k, order, APIQ_LIFO);
     uint64_t running[16];
     for (unsigned served = 0; served < 5000;) {
         unsigned n = 0;
@@ -184,7 +178,7 @@ test_apiq_long_chains_run_in_order_whatever_the_discipline(void **state)
             kit_done(&k, running[i]);
         }
         if (served > 2000) {
-            kit_order(&k, served % 3 == 0 ? APIQ_FIFO : APIQ_LIFO);
+            KIT_SET(&k, order, served % 3 == 0 ? APIQ_FIFO : APIQ_LIFO);
         }
     }
     kit_close(&k);

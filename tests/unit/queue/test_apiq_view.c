@@ -49,12 +49,9 @@ test_stats_add_up_whatever_happens(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 4;
-    conf.deadline_ns = CLOCK_S;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 4);
+    KIT_SET(&k, deadline_ns, CLOCK_S);
     for (int i = 0; i < 4; i++) {
         (void)kit_add(&k);
     }

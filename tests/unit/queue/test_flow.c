@@ -6,13 +6,10 @@
 #include "tests/support/queue_kit.h"
 
 static void
-open_adaptive(struct kit *k, int64_t deadline_ns)
+open_with_deadline(struct kit *k, int64_t deadline_ns)
 {
-    struct apiq_conf conf;
-    kit_open(k, 0);
-    apiq_conf_default(APIQ_NORMAL, &conf);
-    conf.deadline_ns = deadline_ns;
-    kit_set(k, &conf);
+    kit_open_adaptive(k);
+    KIT_SET(k, deadline_ns, deadline_ns);
 }
 
 static void
@@ -20,7 +17,7 @@ test_adaptive_turns_at_its_share_of_the_deadline_and_back_when_drained(void **st
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, CLOCK_S / 2);
+    open_with_deadline(&k, CLOCK_S / 2);
     for (int i = 0; i < 6; i++) {
         (void)kit_add(&k);
     }
@@ -52,7 +49,7 @@ test_adaptive_turns_at_adaptive_wait_where_that_is_earlier(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 5 * CLOCK_S);
+    open_with_deadline(&k, 5 * CLOCK_S);
     for (int i = 0; i < 3; i++) {
         (void)kit_add(&k);
     }
@@ -68,7 +65,7 @@ test_adaptive_does_not_flap_between_half_the_bound_and_the_bound(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 10 * CLOCK_S);
+    open_with_deadline(&k, 10 * CLOCK_S);
     (void)kit_add(&k);
     kit_advance(&k, 200 * CLOCK_MS);
     (void)kit_add(&k);
@@ -92,7 +89,7 @@ test_adaptive_turns_for_the_flow_that_is_late_alone(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, CLOCK_S);
+    open_with_deadline(&k, CLOCK_S);
     for (int i = 0; i < 4; i++) {
         (void)kit_add_flow(&k, 1);
     }
@@ -112,7 +109,7 @@ test_adaptive_does_not_turn_for_a_blocked_item(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, CLOCK_S);
+    open_with_deadline(&k, CLOCK_S);
     uint64_t slow = kit_add_key(&k, 1);
     assert_int_equal(kit_pull(&k), slow);
     (void)kit_add_key(&k, 1);
@@ -131,7 +128,7 @@ test_adaptive_turns_at_once_when_the_backlog_takes_too_long(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, CLOCK_S);
+    open_with_deadline(&k, CLOCK_S);
     for (int i = 0; i < 40; i++) {
         (void)kit_add(&k);
     }
@@ -156,7 +153,7 @@ test_adaptive_serves_a_stale_item_when_nothing_else_waits(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 5 * CLOCK_S);
+    open_with_deadline(&k, 5 * CLOCK_S);
     (void)kit_add(&k);
     (void)kit_add(&k);
     kit_advance(&k, CLOCK_S);
@@ -179,7 +176,7 @@ test_adaptive_presumes_nothing_where_the_deadline_is_the_items_own(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 5 * CLOCK_S);
+    open_with_deadline(&k, 5 * CLOCK_S);
     struct apiq_item *own = kit_item(&k);
     own->deadline_ns = 10 * CLOCK_S;
     (void)kit_push(&k, own);
@@ -199,16 +196,13 @@ test_fifo_serves_what_adaptive_had_put_aside_first(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
-    open_adaptive(&k, 5 * CLOCK_S);
+    open_with_deadline(&k, 5 * CLOCK_S);
     (void)kit_add(&k);
     kit_advance(&k, CLOCK_S);
     (void)kit_add(&k);
     (void)kit_add(&k);
     assert_int_equal(kit_serve(&k), 2);
-    kit_get(&k, &conf);
-    conf.order = APIQ_FIFO;
-    kit_set(&k, &conf);
+    KIT_SET(&k, order, APIQ_FIFO);
     assert_int_equal(kit_serve(&k), 1);
     assert_int_equal(kit_serve(&k), 3);
     kit_close(&k);
@@ -219,7 +213,7 @@ test_late_items_count_as_having_waited(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 5 * CLOCK_S);
+    open_with_deadline(&k, 5 * CLOCK_S);
     kit_advance(&k, 10 * CLOCK_S);
     int64_t unread[] = {3 * CLOCK_S, 600 * CLOCK_MS, 4 * CLOCK_S, 100 * CLOCK_MS};
     for (size_t i = 0; i < 4; i++) {
@@ -292,11 +286,8 @@ test_full_level_keeps_the_late_item_that_was_pushed(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.max_entries = 2;
-    kit_set(&k, &conf);
+    KIT_SET(&k, max_entries, 2);
     kit_advance(&k, CLOCK_S);
     (void)add_late(&k, 200 * CLOCK_MS);
     (void)add_late(&k, 100 * CLOCK_MS);
@@ -317,7 +308,7 @@ test_catching_up_ends_after_six_bounds(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 5 * CLOCK_S);
+    open_with_deadline(&k, 5 * CLOCK_S);
     kit_advance(&k, 10 * CLOCK_S);
     for (int i = 0; i < 4; i++) {
         (void)add_late(&k, 600 * CLOCK_MS);
@@ -340,13 +331,10 @@ test_aged_share_takes_the_oldest_that_has_time_left(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.order = APIQ_LIFO;
-    conf.aged_share = 4;
-    conf.deadline_ns = CLOCK_S;
-    kit_set(&k, &conf);
+    KIT_SET(&k, order, APIQ_LIFO);
+    KIT_SET(&k, aged_share, 4);
+    KIT_SET(&k, deadline_ns, CLOCK_S);
     (void)kit_add(&k);
     kit_advance(&k, 500 * CLOCK_MS);
     (void)kit_add(&k);
@@ -360,8 +348,7 @@ test_aged_share_takes_the_oldest_that_has_time_left(void **state)
     assert_int_equal(kit_serve(&k), 10);
     assert_int_equal(kit_serve(&k), 2);
     assert_int_equal(kit_stats(&k, APIQ_NORMAL).aged, 1);
-    conf.aged_share = 0;
-    kit_set(&k, &conf);
+    KIT_SET(&k, aged_share, 0);
     for (uint64_t id = 9; id >= 3; id--) {
         assert_int_equal(kit_serve(&k), id);
     }
@@ -374,13 +361,10 @@ test_aged_share_leaves_time_for_four_median_services(void **state)
 {
     (void)state;
     struct kit k;
-    struct apiq_conf conf;
     kit_open(&k, 0);
-    kit_get(&k, &conf);
-    conf.order = APIQ_LIFO;
-    conf.aged_share = 1;
-    conf.deadline_ns = CLOCK_S;
-    kit_set(&k, &conf);
+    KIT_SET(&k, order, APIQ_LIFO);
+    KIT_SET(&k, aged_share, 1);
+    KIT_SET(&k, deadline_ns, CLOCK_S);
     for (int i = 0; i < 9; i++) {
         uint64_t id = kit_add(&k);
         assert_int_equal(kit_pull(&k), id);
@@ -402,7 +386,7 @@ test_aged_share_bounds_the_wait_of_items_without_a_deadline(void **state)
     (void)state;
     struct kit k;
     kit_open(&k, 0);
-    kit_order(&k, APIQ_LIFO);
+    KIT_SET(&k, order, APIQ_LIFO);
     for (int i = 0; i < 5; i++) {
         (void)kit_add(&k);
     }

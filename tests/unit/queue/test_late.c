@@ -8,15 +8,12 @@
 
 #define STALE CLOCK_S /* twice adaptive_wait */
 
-/* Adaptive, as a server has it, after so long that nothing is earlier than the clock. */
+/* After so long that nothing is earlier than the clock. */
 static void
-open_adaptive(struct kit *k, size_t max_entries)
+open_aged(struct kit *k, size_t max_entries)
 {
-    struct apiq_conf conf;
-    kit_open(k, 0);
-    apiq_conf_default(APIQ_NORMAL, &conf);
-    conf.max_entries = max_entries;
-    kit_set(k, &conf);
+    kit_open_adaptive(k);
+    KIT_SET(k, max_entries, max_entries);
     kit_advance(k, 100 * CLOCK_S);
 }
 
@@ -50,7 +47,7 @@ test_stale_items_are_held_while_late_ones_come_in(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 100);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, 19 * CLOCK_MS);
@@ -69,7 +66,7 @@ test_held_items_are_served_to_who_does_not_look_again(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 100);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE);
     assert_int_equal(serve_patient(&k), 0);
     assert_int_equal(kit_serve(&k), 1);
@@ -81,7 +78,7 @@ test_a_held_level_holds_up_no_other(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 100);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE);
     uint64_t info = kit_add_level(&k, APIQ_INFO);
     assert_int_equal(serve_patient(&k), info);
@@ -97,7 +94,7 @@ test_what_becomes_stale_while_late_ones_come_in_is_held(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 100);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE - 10 * CLOCK_MS);
     kit_advance(&k, 10 * CLOCK_MS);
     uint64_t info = kit_add_level(&k, APIQ_INFO);
@@ -113,7 +110,7 @@ test_stale_items_are_not_held_where_another_flow_has_better(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 100);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE);
     (void)add_late(&k, 2, 100 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 1);
@@ -126,7 +123,7 @@ test_held_items_expire_and_fall_out_as_ever(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 2);
+    open_aged(&k, 2);
     (void)add_late(&k, 1, 4 * CLOCK_S);
     (void)add_late(&k, 1, 4 * CLOCK_S);
     (void)kit_add_evicts(&k, 1);
@@ -134,7 +131,7 @@ test_held_items_expire_and_fall_out_as_ever(void **state)
     assert_int_equal(serve_patient(&k), 3);
     kit_check_sums(&k);
     kit_close(&k);
-    open_adaptive(&k, 2);
+    open_aged(&k, 2);
     (void)add_late(&k, 1, 5 * CLOCK_S - 5 * CLOCK_MS);
     kit_advance(&k, 5 * CLOCK_MS);
     assert_int_equal(kit_expired(&k), 1);
@@ -146,7 +143,7 @@ test_full_level_refuses_what_comes_so_late_that_it_is_stale(void **state)
 {
     (void)state;
     struct kit k;
-    open_adaptive(&k, 2);
+    open_aged(&k, 2);
     (void)add_late(&k, 1, 4 * CLOCK_S);
     assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
     (void)add_late(&k, 1, 3 * CLOCK_S);
@@ -162,7 +159,7 @@ test_full_level_refuses_what_comes_so_late_that_it_is_stale(void **state)
     assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
     kit_advance(&k, 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
-    kit_order(&k, APIQ_FIFO);
+    KIT_SET(&k, order, APIQ_FIFO);
     assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
     assert_int_equal(serve_patient(&k), 1);
     kit_close(&k);
