@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Nothing acknowledged is lost: the server is killed at random moments under load (ROUNDS=200 for the long run), and its store
+# Nothing acknowledged is lost: the server is killed at random moments under load (ROUNDS=200 LIMIT=1800 for the long run), and its store
 # takes no writes for a while.
 SUITES            += durability
 KILL9              = PYTHONDONTWRITEBYTECODE=1 python3 tests/durability/kill9.py --server $(SLUICE) --rounds $(or $(ROUNDS),20)
