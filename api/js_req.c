@@ -348,6 +348,18 @@ js_req_answer_committed(struct js_req *q, uint64_t ticket, bool memory, json_t *
     }
 }
 
+void
+js_req_changed(struct js_req *q, enum js_error e, uint64_t ticket, bool memory)
+{
+    if (e != JS_OK) {
+        q->failed = true;
+        return;
+    }
+    json_t *o = js_req_object(q);
+    jobj_bool(&o, "success", true);
+    js_req_answer_committed(q, ticket, memory, o);
+}
+
 /* ---- of a cluster ---- */
 
 /* The types of the answers, by what the subject begins with. */

@@ -82,6 +82,9 @@ json_t *js_req_object(const struct js_req *q);
 void js_req_answer(struct js_req *q, json_t *o);
 /* The same once everything since the ticket is on the disk. js_req_end returns ST_PENDING then. */
 void js_req_answer_committed(struct js_req *q, uint64_t ticket, bool memory, json_t *o);
+/* A change was made: "success" once everything since the ticket is on the disk. Or not: e, as
+ * q->fail says. */
+void js_req_changed(struct js_req *q, enum js_error e, uint64_t ticket, bool memory);
 
 /* The run of an endpoint that only a cluster has: refused, under the type that belongs to the
  * subject. */

@@ -80,18 +80,24 @@ make(struct js_account *a, struct stream_config *cfg, uint64_t cid, struct strea
     return JS_OK;
 }
 
+/* Whether there may be a stream like that, new or changed. *limits: those of the account. */
+static enum js_error
+check(struct js_account *a, struct stream_config *cfg, bool pedantic, struct js_limits *limits,
+      struct js_fail *f)
+{
+    struct js_caps caps;
+    js_account_limits(a, limits);
+    js_caps(a->js, &caps);
+    enum js_error e = stream_config_check(cfg, &caps, limits, pedantic, f);
+    return e == JS_OK ? stream_check_others(a, cfg, pedantic, f) : e;
+}
+
 static enum js_error
 create_locked(struct js_account *a, struct stream_config *cfg, const struct stream_request *rq,
               struct stream **out, bool *created, struct js_fail *f)
 {
     struct js_limits limits;
-    js_account_limits(a, &limits);
-    struct js_caps caps;
-    js_caps(a->js, &caps);
-    enum js_error e = stream_config_check(cfg, &caps, &limits, rq->pedantic, f);
-    if (e == JS_OK) {
-        e = stream_check_others(a, cfg, rq->pedantic, f);
-    }
+    enum js_error e = check(a, cfg, rq->pedantic, &limits, f);
     if (e == JS_OK && stream_config_stamp(cfg) != ST_OK) {
         e = js_fail_status(f, ST_NOMEM);
     }
@@ -221,14 +227,7 @@ update_locked(struct stream *s, struct stream_config *cfg, const struct stream_r
               struct js_fail *f)
 {
     struct js_limits limits;
-    struct js_account *a = s->acc;
-    js_account_limits(a, &limits);
-    struct js_caps caps;
-    js_caps(a->js, &caps);
-    enum js_error e = stream_config_check(cfg, &caps, &limits, rq->pedantic, f);
-    if (e == JS_OK) {
-        e = stream_check_others(a, cfg, rq->pedantic, f);
-    }
+    enum js_error e = check(s->acc, cfg, rq->pedantic, &limits, f);
     if (e == JS_OK && stream_config_stamp(cfg) != ST_OK) {
         e = js_fail_status(f, ST_NOMEM);
     }
@@ -253,14 +252,8 @@ stream_check_request(struct js_account *a, struct stream_config *cfg, bool pedan
                      struct js_fail *f)
 {
     struct js_limits limits;
-    struct js_caps caps;
-    js_account_limits(a, &limits);
-    js_caps(a->js, &caps);
     stream_admin_lock();
-    enum js_error e = stream_config_check(cfg, &caps, &limits, pedantic, f);
-    if (e == JS_OK) {
-        e = stream_check_others(a, cfg, pedantic, f);
-    }
+    enum js_error e = check(a, cfg, pedantic, &limits, f);
     stream_admin_unlock();
     return e;
 }

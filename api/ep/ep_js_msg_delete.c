@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/jobj.h"
 #include "api/js_req.h"
 #include "stream/stream.h"
 
@@ -20,13 +19,8 @@ static void delete (struct js_req *q, const struct ask *ask)
         return;
     }
     uint64_t ticket = js_ticket(q->js);
-    if (stream_msg_delete(s, ask->seq, ask->no_erase, &q->fail) != JS_OK) {
-        q->failed = true;
-    } else {
-        json_t *o = js_req_object(q);
-        jobj_bool(&o, "success", true);
-        js_req_answer_committed(q, ticket, stream_is_memory(s), o);
-    }
+    enum js_error e = stream_msg_delete(s, ask->seq, ask->no_erase, &q->fail);
+    js_req_changed(q, e, ticket, stream_is_memory(s));
     stream_unref(s);
 }
 
