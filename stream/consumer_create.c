@@ -225,6 +225,7 @@ consumer_begin(struct consumer *c)
     consumer_recount(c);
     consumer_set_idle_limit(c);
     consumer_set_pause(c);
+    consumer_arm(c, unacked_first_due(&c->unacked));
     if (c->is_push) {
         interest_check(c);
         consumer_arm(c, consumer_now(c));

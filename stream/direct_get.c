@@ -306,6 +306,7 @@ struct lasts {
     uint64_t up_to, from;
     uint64_t v[MAX_MULTI + 1];
     size_t n;
+    size_t found; /* those below `from` too */
 };
 
 static bool
@@ -327,10 +328,11 @@ add_last(void *arg, const struct mlog_subject *ms)
         }
         mem_free(name);
     }
+    l->found += seq > 0;
     if (seq > 0 && seq >= l->from) {
         l->v[l->n++] = seq;
     }
-    return l->n <= MAX_MULTI;
+    return l->found <= MAX_MULTI;
 }
 
 static enum status
@@ -382,9 +384,9 @@ get_multi(struct answer *a, const struct request *r)
     enum status st = collect_lasts(l, r);
     if (st != ST_OK) {
         send_status(a, "NATS/1.0 500 out of memory\r\n\r\n");
-    } else if (l->n > MAX_MULTI) {
+    } else if (l->found > MAX_MULTI) {
         send_status(a, "NATS/1.0 413 Too Many Results\r\n\r\n");
-    } else if (l->n == 0) {
+    } else if (l->found == 0) {
         send_status(a, "NATS/1.0 404 No Results\r\n\r\n");
     } else {
         a->pending = l->n;

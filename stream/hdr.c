@@ -55,11 +55,8 @@ hdr_find(const char *hdr, size_t len, const char *name, const char **value, size
         }
         const char *v = l.text + nlen + 1;
         const char *end = l.text + l.len;
-        while (v < end && (*v == ' ' || *v == '\t')) {
+        while (v < end && *v == ' ') {
             v++;
-        }
-        while (end > v && (end[-1] == ' ' || end[-1] == '\t')) {
-            end--;
         }
         *value = v;
         *vlen = (size_t)(end - v);
@@ -149,4 +146,20 @@ void
 hdr_add(struct buf *out, const char *name, const char *value)
 {
     hdr_add_n(out, name, value, strlen(value));
+}
+
+void
+hdr_put(struct buf *out, const char *hdr, size_t len, const char *name, const char *value)
+{
+    const char *old;
+    size_t n;
+    if (hdr_find(hdr, len, name, &old, &n)) {
+        size_t before = (size_t)(old - hdr);
+        buf_append(out, hdr, before);
+        buf_puts(out, value);
+        buf_append(out, old + n, len - before - n);
+        return;
+    }
+    buf_append(out, hdr, len);
+    hdr_add(out, name, value);
 }

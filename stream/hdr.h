@@ -10,8 +10,8 @@
 #include "server/base/buf.h"
 #include "server/base/status.h"
 
-/* The value of the first field of that name, without blanks around it. False: none. hdr may be
- * NULL. */
+/* The value of the first field of that name, without the blanks before it; those behind it are
+ * part of it, as in nats-server. False: none. hdr may be NULL. */
 bool hdr_find(const char *hdr, size_t len, const char *name, const char **value, size_t *vlen);
 /* The same as a number. ST_NOTFOUND: none; ST_INVAL: not a number of 64 bits. */
 enum status hdr_u64(const char *hdr, size_t len, const char *name, unsigned long long *out);
@@ -23,5 +23,8 @@ void hdr_copy_without_prefix(struct buf *out, const char *hdr, size_t len, const
 /* Adds a field to the block in out (begins one where out is empty). */
 void hdr_add(struct buf *out, const char *name, const char *value);
 void hdr_add_n(struct buf *out, const char *name, const char *value, size_t vlen);
+/* Appends the block to out (empty) with that value in its field's place, or with the field added.
+ * hdr NULL: the field alone. */
+void hdr_put(struct buf *out, const char *hdr, size_t len, const char *name, const char *value);
 
 #endif

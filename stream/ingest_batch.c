@@ -119,7 +119,7 @@ ingest_batches_end(struct stream *s, bool atomic, bool fast)
 {
     struct batches *b = s->batches;
     while (b != NULL && atomic && !list_is_empty(&b->atomic)) {
-        abandon(s, LIST_ENTRY(b->atomic.next, struct atomic_batch, node), "incomplete");
+        batch_free(b, LIST_ENTRY(b->atomic.next, struct atomic_batch, node));
     }
     while (b != NULL && fast && !list_is_empty(&b->fast)) {
         fast_batch_free(b, LIST_ENTRY(b->fast.next, struct fast_batch, node));

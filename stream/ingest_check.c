@@ -56,9 +56,9 @@ ttl_parse(const char *v, size_t n, int64_t *out)
     }
     struct value plain = {v, n};
     uint64_t x = sequence(&plain);
-    if (x != UINT64_MAX && x < INT64_MAX / CLOCK_S) {
+    if (x <= INT64_MAX) {
         /* "0" is a duration to Go, and too short; so is no other number without a unit. */
-        *out = (int64_t)x;
+        *out = x < INT64_MAX / CLOCK_S ? (int64_t)x : -1;
         return x == 0 ? ST_INVAL : ST_OK;
     }
     if (duration_parse(v, n, &ns) != ST_OK || ns < CLOCK_S) {
@@ -317,7 +317,7 @@ ingest_check(struct stream *s, struct pub *p, struct js_fail *f)
         return js_fail_plain(f, JS_ERR_STREAM_SEALED);
     }
     enum js_error e = drop_client_info(p, f);
-    if (e == JS_OK && p->seq == 0) {
+    if (e == JS_OK) {
         e = check_size(s, p, f);
     }
     if (e == JS_OK && p->hdr_len > 0) {

@@ -66,7 +66,12 @@ check_within(struct commit *c, const struct pub *p, struct js_fail *f)
                             "Nats-Expected-Last-Msg-Id");
     }
     if (!first && find(p, "Nats-Expected-Last-Sequence", &v, &n)) {
-        return js_fail_plain(f, JS_ERR_STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+        uint64_t last = mlog_last_seq(c->s->log) + c->n;
+        unsigned long long want;
+        return hdr_u64(p->hdr, p->hdr_len, "Nats-Expected-Last-Sequence", &want) == ST_OK &&
+                       want == last
+                   ? js_fail_plain(f, JS_ERR_STREAM_WRONG_LAST_SEQUENCE_CONSTANT)
+                   : js_fail_num(f, JS_ERR_STREAM_WRONG_LAST_SEQUENCE, last);
     }
     if (find(p, "Nats-Expected-Last-Subject-Sequence", &v, &n)) {
         if (find(p, "Nats-Expected-Last-Subject-Sequence-Subject", &v, &n)) {

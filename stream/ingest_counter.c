@@ -121,17 +121,16 @@ write_headers(const struct pub *p, const struct count *c, bool sourced, struct b
     struct buf a;
     buf_init(&a);
     if (sourced) {
-        hdr_copy_without(&a, p->hdr, p->hdr_len, "Nats-Incr");
-        hdr_add(&a, "Nats-Incr", c->incr.data);
+        hdr_put(&a, p->hdr, p->hdr_len, "Nats-Incr", c->incr.data);
     } else {
         buf_append(&a, p->hdr, p->hdr_len);
     }
-    hdr_copy_without(out, a.data, a.len, "Nats-Counter-Sources");
     size_t n = json_dumpb(c->sources, NULL, 0, JSON_COMPACT);
     char *text = mem_alloc_raw(n + 1);
     if (text != NULL) {
         json_dumpb(c->sources, text, n, JSON_COMPACT);
-        hdr_add_n(out, "Nats-Counter-Sources", text, n);
+        text[n] = '\0';
+        hdr_put(out, a.data, a.len, "Nats-Counter-Sources", text);
     }
     out->failed |= a.failed || text == NULL;
     mem_free(text);

@@ -54,7 +54,7 @@ ingest_check_room(struct stream *s, const struct pub *p, struct js_fail *f)
     if (e != JS_OK) {
         return e;
     }
-    return s->cfg->discard == DISCARD_NEW && p->seq == 0 ? check_discard_new(s, p, size, f) : JS_OK;
+    return s->cfg->discard == DISCARD_NEW ? check_discard_new(s, p, size, f) : JS_OK;
 }
 
 /* Drops the oldest of a subject while there are more than `most`, but never what is `seq` or later.

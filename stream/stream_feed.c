@@ -109,10 +109,23 @@ last_taken(struct stream *to, const struct feed *f)
 static uint64_t
 first_wanted(const struct feed *f, struct stream *origin)
 {
-    if (f->has_start_time) {
+    if (f->start_seq == 0 && f->has_start_time) {
         return mlog_seq_at(origin->log, f->start_time);
     }
     return f->start_seq > 0 ? f->start_seq : 1;
+}
+
+/* A mirror has the sequences of its origin, also those of what it never gets. Where that fails the
+ * next message brings the gap along. */
+static void
+skip_to(struct stream *to, uint64_t place)
+{
+    struct mlog_state state;
+    uint64_t n;
+    mlog_state(to->log, &state);
+    enum status st =
+        state.msgs == 0 ? stream_drop_before(to, place, &n) : mlog_skip_to(to->log, place);
+    (void)st;
 }
 
 static void
@@ -128,9 +141,9 @@ find_place(struct feed *f, struct stream *origin)
     f->seq = last;
     f->lost = false;
     f->took = 0;
-    /* The first sequence of a mirror is that of its origin. */
-    if (f->mirror && last == 0 && base > f->place) {
-        f->place = base;
+    if (f->mirror) {
+        f->place = base > f->place ? base : f->place;
+        skip_to(f->to, f->place);
     }
     stream_unlock(f->to);
 }
@@ -182,17 +195,27 @@ transform(const struct feed *f, const struct msg *m, struct buf *out)
     buf_append(out, msg_subject(m), m->subject_len);
 }
 
+/* What was meant for the origin alone stays there. */
+static void
+mirror_headers(const struct msg *m, struct buf *out)
+{
+    struct buf a;
+    buf_init(&a);
+    hdr_copy_without_prefix(&a, msg_hdr(m), m->hdr_len, "Nats-Expected-");
+    hdr_copy_without_prefix(out, a.data, a.len, "Nats-Batch-");
+    out->failed |= a.failed;
+    buf_fini(&a);
+}
+
 static void
 source_headers(const struct feed *f, const struct msg *m, struct buf *out)
 {
     char seq[24];
-    struct buf a, b, v;
+    struct buf a, v;
     buf_init(&a);
-    buf_init(&b);
     buf_init(&v);
-    hdr_copy_without(&a, msg_hdr(m), m->hdr_len, "Nats-Stream-Source");
-    hdr_copy_without_prefix(&b, a.data, a.len, "Nats-Expected-");
-    hdr_copy_without_prefix(out, b.data, b.len, "Nats-Batch-");
+    mirror_headers(m, &a);
+    hdr_copy_without(out, a.data, a.len, "Nats-Stream-Source");
     const char *rest = strchr(f->key, ' ');
     snprintf(seq, sizeof seq, " %" PRIu64, m->seq);
     buf_append(&v, f->key, (size_t)(rest - f->key));
@@ -203,9 +226,8 @@ source_headers(const struct feed *f, const struct msg *m, struct buf *out)
     buf_putc(&v, ' ');
     buf_puts(&v, f->ident);
     hdr_add_n(out, "Nats-Stream-Source", v.data, v.len);
-    out->failed |= a.failed || b.failed || v.failed;
+    out->failed |= a.failed || v.failed;
     buf_fini(&a);
-    buf_fini(&b);
     buf_fini(&v);
 }
 
@@ -221,13 +243,15 @@ give_one(struct feed *f, const struct msg *m)
     buf_init(&subject);
     buf_init(&hdr);
     transform(f, m, &subject);
-    if (!f->mirror) {
+    if (f->mirror) {
+        mirror_headers(m, &hdr);
+    } else {
         source_headers(f, m, &hdr);
     }
     struct pub p = {.subject = subject.data,
                     .subject_len = subject.len,
-                    .hdr = f->mirror ? msg_hdr(m) : hdr.data,
-                    .hdr_len = f->mirror ? m->hdr_len : hdr.len,
+                    .hdr = hdr.data,
+                    .hdr_len = hdr.len,
                     .data = msg_data(m),
                     .data_len = m->data_len,
                     .reply = "",

@@ -216,23 +216,49 @@ is_name(const char *s, size_t n)
     return n > 0 && n < 64 && *s != '/' && *s != '-';
 }
 
+static enum status
+load_named(struct tzone *z, const char *name, size_t len)
+{
+    char path[128];
+    enum status st = ST_NOTFOUND;
+    if (len == 0 || (len == 3 && memcmp(name, "UTC", 3) == 0)) {
+        return ST_OK;
+    }
+    if (!is_name(name, len)) {
+        return ST_NOTFOUND;
+    }
+    for (size_t i = 0; st == ST_NOTFOUND && folders[i] != NULL; i++) {
+        snprintf(path, sizeof path, "%s/%.*s", folders[i], (int)len, name);
+        st = load(z, path);
+    }
+    return st;
+}
+
+/* The server's own, as Go finds it: what TZ names, else the machine's, and UTC where it cannot be
+ * read. */
+static enum status
+load_local(struct tzone *z)
+{
+    const char *name = getenv("TZ"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
+    enum status st;
+    if (name == NULL) {
+        st = load(z, "/etc/localtime");
+    } else {
+        name += *name == ':';
+        st = *name == '/' ? load(z, name) : load_named(z, name, strlen(name));
+    }
+    return st == ST_NOTFOUND ? ST_OK : st;
+}
+
 enum status
 tzone_load(struct tzone **out, const char *name, size_t len)
 {
-    char path[128];
     struct tzone *z = mem_alloc(sizeof *z);
     if (z == NULL) {
         return ST_NOMEM;
     }
-    enum status st = ST_NOTFOUND;
-    if (len == 0 || (len == 3 && memcmp(name, "UTC", 3) == 0)) {
-        st = ST_OK;
-    } else if (is_name(name, len)) {
-        for (size_t i = 0; st == ST_NOTFOUND && folders[i] != NULL; i++) {
-            snprintf(path, sizeof path, "%s/%.*s", folders[i], (int)len, name);
-            st = load(z, path);
-        }
-    }
+    bool local = len == 5 && memcmp(name, "Local", 5) == 0;
+    enum status st = local ? load_local(z) : load_named(z, name, len);
     if (st != ST_OK) {
         tzone_free(z);
         return st;

@@ -10,7 +10,7 @@
 
 struct tzone;
 
-/* ST_NOTFOUND: no such zone. "UTC" and "" are always there. */
+/* ST_NOTFOUND: no such zone. "UTC", "" and "Local" (the server's own) are always there. */
 enum status tzone_load(struct tzone **out, const char *name, size_t len) MUST_CHECK;
 void tzone_free(struct tzone *z); /* NULL is allowed */
 /* Seconds east of UTC at that time (seconds since 1970). NULL: UTC. */

@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -320,7 +321,10 @@ def judge(path, binaries):
 def judge_all(binaries, paths):
     folder = os.path.join(HERE, "talks")
     paths = paths or [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".txt")]
-    return sum(verdict("jstalk/" + os.path.basename(path)[:-4], judge(path, binaries)) for path in paths)
+    # They mostly wait.
+    with ThreadPoolExecutor(1 if os.environ.get("VERBOSE") else 3) as pool:
+        reasons = pool.map(lambda path: judge(path, binaries), paths)
+        return sum(verdict("jstalk/" + os.path.basename(path)[:-4], why) for path, why in zip(paths, reasons))
 
 
 if __name__ == "__main__":

@@ -389,6 +389,27 @@ test_restart_goes_on_where_it_was(void **state)
 }
 
 static void
+test_restart_brings_what_was_not_acknowledged_again_to_a_request_that_waits(void **state)
+{
+    (void)state;
+    begin(STREAM("limits"), DURABLE);
+    take();
+    ack(1, "");
+    ack(2, "");
+    end();
+    kit_restart();
+    s = stream_find(js_account_next(kit_js(), NULL), "S");
+    assert_non_null(s);
+    c = consumer_find(s, "C");
+    assert_non_null(c);
+    ask("{\"batch\":9,\"expires\":100000000000}");
+    kit_expect_silence("in");
+    jskit_advance(11 * CLOCK_S);
+    kit_expect("in", "three");
+    end();
+}
+
+static void
 find_after_restart(void)
 {
     kit_restart();
@@ -490,6 +511,7 @@ main(void)
         T(test_workqueue_message_goes_with_its_ack),
         T(test_interest_message_goes_with_the_last_ack),
         T(test_restart_goes_on_where_it_was),
+        T(test_restart_brings_what_was_not_acknowledged_again_to_a_request_that_waits),
         T(test_restart_in_order_keeps_consumers_in_memory),
         T(test_restart_does_not_bring_back_a_consumer_in_memory_that_was_deleted),
         T(test_restart_ends_a_consumer_in_memory_that_nobody_listens_to),

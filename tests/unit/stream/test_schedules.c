@@ -3,6 +3,7 @@
 
 #include "tests/support/cmk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/base/clock.h"
@@ -129,6 +130,24 @@ test_schedule_follows_the_clocks_of_its_zone(void **state)
     due("0 30 7 * * *", "Europe/Zurich", "2026-12-01T12:00:00Z", "2026-12-02T06:30:00Z");
 }
 
+static void
+test_schedule_knows_the_zone_of_the_server(void **state)
+{
+    struct tzone *z;
+    (void)state;
+    if (tzone_load(&z, "Europe/Zurich", strlen("Europe/Zurich")) != ST_OK) {
+        skip(); /* the machine has no database of zones */
+    }
+    tzone_free(z);
+    assert_int_equal(setenv("TZ", "Europe/Zurich", 1), 0);
+    due("0 30 7 * * *", "Local", "2026-07-01T12:00:00Z", "2026-07-02T05:30:00Z");
+    assert_int_equal(setenv("TZ", "no zone", 1), 0);
+    due("0 30 7 * * *", "Local", "2026-07-01T12:00:00Z", "2026-07-02T07:30:00Z");
+    assert_int_equal(unsetenv("TZ"), 0);
+    assert_int_equal(tzone_load(&z, "Local", strlen("Local")), ST_OK);
+    tzone_free(z);
+}
+
 int
 main(void)
 {
@@ -137,6 +156,7 @@ main(void)
         cmocka_unit_test(test_schedule_of_long_ago_is_due_once_from_now),
         cmocka_unit_test(test_schedule_patterns_that_are_none_are_refused),
         cmocka_unit_test(test_schedule_follows_the_clocks_of_its_zone),
+        cmocka_unit_test(test_schedule_knows_the_zone_of_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
