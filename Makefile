@@ -160,7 +160,7 @@ tsan: ## Unit tests of queue, net and api and TSAN_SUITES under the thread sanit
 	@+$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan UNIT='$(TSAN_UNIT)' SUITES='$(sort $(TSAN_SUITES))' build-tests
 	@+$(MAKE) --no-print-directory VARIANT=tsan UNIT='$(TSAN_UNIT)' SUITES='$(sort $(TSAN_SUITES))' check
 
-compile: $(SLUICE) $(TESTS)
+compile: $(SLUICE) $(TESTS) ## Build the server and the unit tests (CC=clang B=build/clang WERROR=1)
 
 valgrind: build-tests ## Unit tests under valgrind
 	@+$(MAKE) --no-print-directory check-unit WRAP='valgrind -q --leak-check=full --error-exitcode=9'
@@ -176,7 +176,7 @@ coverage: ## Line coverage of the unit tests (gcovr)
 C_FILES    = $(shell git ls-files '*.c' '*.h')
 LINT_FILES = $(SRC) $(TEST_SRC) $(wildcard tests/support/*.c)
 
-gates: format-check check-deps check-headers check-files check-docs
+gates: format-check check-deps check-headers check-files check-docs ## format-check, check-deps, check-headers, check-files and check-docs
 
 format: ## Format the sources
 	@clang-format -i $(C_FILES)
@@ -199,7 +199,7 @@ check-docs: build/sluice ## Do the documents name every option?
 lint: ## clang-tidy over what changed since the last run
 	@+$(MAKE) --no-print-directory -k -j$(JOBS) lint-files
 
-lint-files: $(LINT_FILES:%.c=build/lint/%.ok)
+lint-files: $(LINT_FILES:%.c=build/lint/%.ok) ## clang-tidy over these alone (LINT_FILES="a.c b.c")
 
 build/lint/%.ok: %.c .clang-tidy tests/.clang-tidy
 	@mkdir -p $(@D)
