@@ -344,7 +344,7 @@ store_checkpoint_after(struct store *s)
     if (bytes < s->wal_asked) {
         s->wal_asked = 0;
     }
-    if (bytes - s->wal_asked >= s->ask_after) {
+    if (s->ckpt_running && bytes - s->wal_asked >= s->ask_after) {
         s->wal_asked = bytes;
         (void)pthread_mutex_lock(&s->ckpt_lock);
         s->ckpt_wanted = true;
