@@ -40,3 +40,31 @@ gate_admin_show(struct api *a, const struct api_request *r, struct reply *out, c
     }
     return reply_json(out, o);
 }
+
+struct shown {
+    json_t *(*show)(const struct gate_info *g);
+};
+
+static bool
+one(struct api *a, const struct wlm_listing *l, size_t i, json_t **out)
+{
+    const struct shown *shown = l->arg;
+    struct gate_info g;
+    if (out == NULL) {
+        return i < gates_count(a->gates);
+    }
+    if (!gates_info(a->gates, i, &g)) {
+        return false;
+    }
+    *out = shown->show(&g);
+    return true;
+}
+
+enum status
+gate_admin_page(struct api *a, const struct api_request *r, const json_t *o, const char *key,
+                json_t *(*show)(const struct gate_info *g), struct reply *out)
+{
+    struct shown shown = {show};
+    struct wlm_listing l = {.key = key, .one = one, .arg = &shown};
+    return wlm_page_answer(a, r, o, &l, out);
+}

@@ -20,4 +20,10 @@ enum status gate_admin_failed(const struct api_request *r, struct reply *out, en
 enum status gate_admin_show(struct api *a, const struct api_request *r, struct reply *out,
                             const char *key, size_t count) MUST_CHECK;
 
+/* Answers with a page (api/wlm_page.h) of the gates under `key`, in the order of their making; show
+ * gives what is shown of one, a new reference. */
+enum status gate_admin_page(struct api *a, const struct api_request *r, const json_t *o,
+                            const char *key, json_t *(*show)(const struct gate_info *g),
+                            struct reply *out) MUST_CHECK;
+
 #endif

@@ -76,3 +76,30 @@ wlm_group_changed(struct api *a, const struct api_request *r, const char *done, 
     }
     return reply_json(out, o);
 }
+
+struct shown {
+    json_t *(*show)(struct api *a, const struct group_info *g);
+};
+
+static bool
+one(struct api *a, const struct wlm_listing *l, size_t i, json_t **out)
+{
+    const struct shown *shown = l->arg;
+    struct group_info g;
+    if (!groups_at(a->groups, i, &g)) {
+        return false;
+    }
+    if (out != NULL) {
+        *out = shown->show(a, &g);
+    }
+    return true;
+}
+
+enum status
+wlm_group_page(struct api *a, const struct api_request *r, const json_t *o,
+               json_t *(*show)(struct api *a, const struct group_info *g), struct reply *out)
+{
+    struct shown shown = {show};
+    struct wlm_listing l = {.key = "groups", .one = one, .arg = &shown};
+    return wlm_page_answer(a, r, o, &l, out);
+}

@@ -21,4 +21,10 @@ enum status wlm_group_changed(struct api *a, const struct api_request *r, const 
 enum status wlm_group_missing(const struct api_request *r, const char *name,
                               struct reply *out) MUST_CHECK;
 
+/* Answers with a page (api/wlm_page.h) of the groups, in the order of matching; show gives what is
+ * shown of one, a new reference. */
+enum status wlm_group_page(struct api *a, const struct api_request *r, const json_t *o,
+                           json_t *(*show)(struct api *a, const struct group_info *g),
+                           struct reply *out) MUST_CHECK;
+
 #endif

@@ -76,7 +76,7 @@ wlm_page_answer(struct api *a, const struct api_request *r, const json_t *o,
     bool is_there = true;
     while (is_there) {
         bool shown = i >= page.offset && i - page.offset < page.limit;
-        is_there = l->one(a, i, shown ? &item : NULL);
+        is_there = l->one(a, l, i, shown ? &item : NULL);
         if (is_there && shown) {
             jarr_add(&list, item);
         }

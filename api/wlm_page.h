@@ -31,7 +31,8 @@ struct wlm_listing {
     const char *key; /* of the array in the answer */
     /* False: there is no i-th. Else *out is what is shown of it, a new reference, or NULL without
      * memory. out NULL: it is only counted. */
-    bool (*one)(struct api *a, size_t i, json_t **out);
+    bool (*one)(struct api *a, const struct wlm_listing *l, size_t i, json_t **out);
+    const void *arg; /* borrowed for the call: for one */
 };
 /* Answers with a page of it; a request (o) with other members, or bad ones, is told so. */
 enum status wlm_page_answer(struct api *a, const struct api_request *r, const json_t *o,

@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/group_admin.h"
-#include "api/plane.h"
 #include "api/wlm.h"
-#include "api/wlm_page.h"
+#include "api/wlm_group.h"
 
-static bool
-one(struct api *a, size_t i, json_t **out)
+static json_t *
+shown(struct api *a, const struct group_info *g)
 {
-    struct group_info g;
-    if (!groups_at(a->groups, i, &g)) {
-        return false;
-    }
-    if (out != NULL) {
-        *out = json_string(g.conf.name);
-    }
-    return true;
+    (void)a;
+    return json_string(g->conf.name);
 }
 
 static enum status
 answer(struct api *a, struct api_request *r, const json_t *o, struct reply *out)
 {
-    static const struct wlm_listing groups = {.key = "groups", .one = one};
-    return wlm_page_answer(a, r, o, &groups, out);
+    return wlm_group_page(a, r, o, shown, out);
 }
 
 static enum status
