@@ -177,6 +177,17 @@ publish_much(int from)
     srv_sync(from);
 }
 
+/* One who publishes, and one who subscribes to "slow" and does not read. */
+static void
+start_with_a_slow_one(struct srv *v, const char *conf, int *from, int *to)
+{
+    srv_start(v, conf, 1);
+    *from = srv_login(v, 0, "");
+    *to = srv_login(v, 0, "");
+    srv_say(*to, "SUB slow 1\r\n");
+    srv_sync(*to);
+}
+
 static void
 publish_until_it_waits(struct srv *v, int from, uint64_t cid)
 {
@@ -208,12 +219,9 @@ test_conn_is_still_sent_what_waits_when_the_server_stops(void **state)
 {
     (void)state;
     struct srv v;
+    int from, to;
     pthread_t stopper;
-    srv_start(&v, "", 1);
-    int from = srv_login(&v, 0, "");
-    int to = srv_login(&v, 0, "");
-    srv_say(to, "SUB slow 1\r\n");
-    srv_sync(to);
+    start_with_a_slow_one(&v, "", &from, &to);
     publish_until_it_waits(&v, from, srv_last_cid(&v));
     assert_int_equal(pthread_create(&stopper, NULL, stop_loops, &v), 0);
     assert_int_equal(read_to_the_end(to), WHOLE);
@@ -227,11 +235,8 @@ test_conn_that_never_reads_does_not_hold_up_the_stop(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "write_deadline: \"50ms\"", 1);
-    int from = srv_login(&v, 0, "");
-    int to = srv_login(&v, 0, "");
-    srv_say(to, "SUB slow 1\r\n");
-    srv_sync(to);
+    int from, to;
+    start_with_a_slow_one(&v, "write_deadline: \"50ms\"", &from, &to);
     publish_much(from);
     srv_stop(&v);
     close(from);
@@ -243,11 +248,8 @@ test_conn_past_its_write_deadline_is_closed(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "write_deadline: \"50ms\"", 1);
-    int from = srv_login(&v, 0, "");
-    int to = srv_login(&v, 0, "");
-    srv_say(to, "SUB slow 1\r\n");
-    srv_sync(to);
+    int from, to;
+    start_with_a_slow_one(&v, "write_deadline: \"50ms\"", &from, &to);
     publish_much(from);
     while (atomic_load(&v.server->loops[0]->stats.slow_consumers) == 0) {
         srv_sync(from);
@@ -293,12 +295,9 @@ test_conn_that_took_a_little_is_kept_with_write_timeout_retry(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "write_deadline: \"60s\"\nwrite_timeout: retry", 1);
-    int from = srv_login(&v, 0, "");
-    int to = srv_login(&v, 0, "");
+    int from, to;
+    start_with_a_slow_one(&v, "write_deadline: \"60s\"\nwrite_timeout: retry", &from, &to);
     struct missed m = {.cid = srv_last_cid(&v), .took = 1};
-    srv_say(to, "SUB slow 1\r\n");
-    srv_sync(to);
     publish_until_it_waits(&v, from, m.cid);
     srv_run(&v, 0, miss_deadline, &m);
     srv_until(&v, 0, is_slow, &m.cid);
@@ -315,12 +314,9 @@ test_conn_that_took_nothing_is_closed_even_with_write_timeout_retry(void **state
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "write_deadline: \"60s\"\nwrite_timeout: retry", 1);
-    int from = srv_login(&v, 0, "");
-    int to = srv_login(&v, 0, "");
+    int from, to;
+    start_with_a_slow_one(&v, "write_deadline: \"60s\"\nwrite_timeout: retry", &from, &to);
     struct missed m = {.cid = srv_last_cid(&v), .took = 0};
-    srv_say(to, "SUB slow 1\r\n");
-    srv_sync(to);
     publish_until_it_waits(&v, from, m.cid);
     srv_run(&v, 0, miss_deadline, &m);
     assert_true(read_to_the_end(to) < WHOLE);
@@ -333,11 +329,9 @@ test_conn_over_max_pending_is_closed_as_slow(void **state)
 {
     (void)state;
     struct srv v;
-    srv_start(&v, "max_pending: 512KB\nmax_payload: 64KB\nno_fast_producer_stall: true", 1);
-    int from = srv_login(&v, 0, "");
-    int to = srv_login(&v, 0, "");
-    srv_say(to, "SUB slow 1\r\n");
-    srv_sync(to);
+    int from, to;
+    start_with_a_slow_one(&v, "max_pending: 512KB\nmax_payload: 64KB\nno_fast_producer_stall: true",
+                          &from, &to);
     publish_much(from);
     assert_int_equal(atomic_load(&v.server->loops[0]->stats.slow_consumers), 1);
     assert_true(read_to_the_end(to) < WHOLE);
