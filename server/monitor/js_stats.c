@@ -7,6 +7,7 @@
 #include "server/config.h"
 #include "server/server.h"
 #include "stream/js.h"
+#include "stream/js_account.h"
 
 size_t
 js_stats_accounts(struct js *js)
@@ -48,7 +49,11 @@ void
 js_stats_put_account(struct jput *p, json_t *o, struct js_account *a)
 {
     struct js_usage u;
+    struct js_limits limits;
     js_account_usage(a, &u);
+    js_account_limits(a, &limits);
+    u.reserved_memory = limits.max_memory >= 0 ? (uint64_t)limits.max_memory : u.reserved_memory;
+    u.reserved_file = limits.max_file >= 0 ? (uint64_t)limits.max_file : u.reserved_file;
     put(p, o, &u, 0, 0);
 }
 
@@ -87,6 +92,7 @@ js_stats_put_config(struct jput *p, json_t *o, struct server *s)
     jput_int_opt(p, config, "sync_interval", opts->sync_interval);
     jput_bool_opt(p, config, "sync_always", opts->sync_always);
     jput_str_opt(p, config, "domain", opts->domain);
+    jput_bool(p, config, "compress_ok", true);
     jput_bool_opt(p, config, "strict", opts->strict);
     struct config *c = server_config(s);
     put_limits(p, o, &c->js);

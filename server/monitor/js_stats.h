@@ -15,7 +15,8 @@ struct server;
 size_t js_stats_accounts(struct js *js);
 
 /* The members "memory" … "api" into o: of all accounts, or of one (then level 0 and no count of
- * accounts, as nats-server has it). */
+ * accounts, and reserved is what the account may use where that is limited, as nats-server has it).
+ */
 void js_stats_put(struct jput *p, json_t *o, struct js *js);
 void js_stats_put_account(struct jput *p, json_t *o, struct js_account *a);
 

@@ -51,6 +51,15 @@ move(struct jput *p, json_t *to, const char *key, const json_t *from)
     }
 }
 
+/* What is kept: without what an answer adds of the server that gives it. */
+static void
+strip_metadata(json_t *info)
+{
+    json_t *metadata = json_object_get(json_object_get(info, "config"), "metadata");
+    (void)json_object_del(metadata, "_nats.level");
+    (void)json_object_del(metadata, "_nats.ver");
+}
+
 static void
 put_consumers(struct jput *p, json_t *o, struct stream *s, const struct options *opt)
 {
@@ -66,6 +75,7 @@ put_consumers(struct jput *p, json_t *o, struct stream *s, const struct options 
         if (info == NULL) {
             continue; /* it is going */
         }
+        strip_metadata(info);
         if (!opt->config) {
             json_object_del(info, "config");
         }
@@ -89,6 +99,7 @@ put_stream(struct jput *p, json_t *list, struct server *srv, struct stream *s,
     move(p, o, "created", info);
     jput_str(p, jput_obj(p, o, "cluster"), "leader", server_name(srv));
     if (opt->config) {
+        strip_metadata(info);
         move(p, o, "config", info);
     }
     move(p, o, "state", info);

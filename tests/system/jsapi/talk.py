@@ -44,6 +44,19 @@ def normal(text):
     return text
 
 
+def without(text, member):
+    """Of a JSON text, what is left without that member, wherever it is."""
+    def cut(v):
+        if isinstance(v, dict):
+            return {key: cut(m) for key, m in v.items() if key != member}
+        return [cut(m) for m in v] if isinstance(v, list) else v
+    start = text.find("{")
+    try:
+        return text[:start] + json.dumps(cut(json.loads(text[start:])), sort_keys=True) if start >= 0 else text
+    except ValueError:
+        return text
+
+
 class Client:
     """One connection: asks, listens, sends."""
 
@@ -196,7 +209,7 @@ class Talk:
             return []
         if verb == "without":
             member, rest = rest.split(" ", 1)
-            return [re.sub(r', "%s": [^,}]*' % member, "", t) for t in self.step(rest)]
+            return [without(t, member) for t in self.step("%s| %s" % (name, rest) if name else rest)]
         header, self.header = self.header, None
         if verb == "ack":
             c.publish(c.reply, "", rest, header)
