@@ -154,7 +154,8 @@ consumers_on_update(struct stream *s)
         c->recount = true;
         consumer_arm(c, consumer_now(c));
     }
-    if (s->cfg->retention != RETENTION_LIMITS && s->consumers.n > 0) {
+    /* A work queue keeps what no consumer takes for one that comes later. */
+    if (s->cfg->retention == RETENTION_INTEREST && s->consumers.n > 0) {
         retention_sweep(s, mlog_first_seq(s->log));
     }
 }

@@ -339,6 +339,19 @@ test_workqueue_message_goes_with_its_ack(void **state)
 }
 
 static void
+test_workqueue_keeps_what_no_consumer_takes_when_it_is_changed(void **state)
+{
+    (void)state;
+    begin(STREAM("workqueue"),
+          "{\"durable_name\":\"C\",\"ack_policy\":\"explicit\",\"filter_subject\":\"s.1\"}");
+    assert_int_equal(kit_refused_update("{\"name\":\"S\",\"subjects\":[\"s.>\"],\"retention\":"
+                                        "\"workqueue\",\"storage\":\"file\",\"max_msgs\":9}"),
+                     0);
+    assert_int_equal(messages(), 3);
+    end();
+}
+
+static void
 test_interest_message_goes_with_the_last_ack(void **state)
 {
     (void)state;
@@ -509,6 +522,7 @@ main(void)
         T(test_deleted_message_moves_the_floor_of_acks_for_all_below_it),
         T(test_purge_moves_the_consumer_ahead),
         T(test_workqueue_message_goes_with_its_ack),
+        T(test_workqueue_keeps_what_no_consumer_takes_when_it_is_changed),
         T(test_interest_message_goes_with_the_last_ack),
         T(test_restart_goes_on_where_it_was),
         T(test_restart_brings_what_was_not_acknowledged_again_to_a_request_that_waits),
