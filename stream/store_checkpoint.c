@@ -4,11 +4,7 @@
  * never let happen: so the last pages, few by then, are copied while the writer is held. A log that
  * starts over often stays small: commits overwrite what is in the page cache and on the disk
  * already, which is cheaper than to let a file grow. Deferred syncs happen here too. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -49,20 +45,24 @@ note_failed_sync(struct store *s, bool of_file)
     s->file_unsound = s->file_unsound || of_file;
 }
 
+/* which: SQLITE_FCNTL_FILE_POINTER or SQLITE_FCNTL_JOURNAL_POINTER, of a connection that has them
+ * open. */
+static int
+sync_part(sqlite3 *db, int which)
+{
+    sqlite3_file *f = NULL;
+    int rc = sqlite3_file_control(db, "main", which, &f);
+    return rc == SQLITE_OK ? f->pMethods->xSync(f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) : rc;
+}
+
 static void
 sync_wal(struct store *s)
 {
-    char path[4096];
-    int n = snprintf(path, sizeof(path), "%s-wal", s->path);
-    int fd = n > 0 && (size_t)n < sizeof(path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    if (fd < 0) {
-        return;
-    }
-    if (fdatasync(fd) != 0) {
+    int rc = sync_part(s->ckpt_db, SQLITE_FCNTL_JOURNAL_POINTER);
+    if (rc != SQLITE_OK) {
         note_failed_sync(s, false);
-        log_error("JetStream store %s: sync: error %d", s->path, errno);
+        log_error("JetStream store %s: sync: %s", s->path, sqlite3_errstr(rc));
     }
-    (void)close(fd);
 }
 
 /* SQLite syncs the file only when it has copied all: what others copied would be waited for then,
@@ -70,11 +70,7 @@ sync_wal(struct store *s)
 static int
 sync_file(sqlite3 *db)
 {
-    sqlite3_file *f = NULL;
-    int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f);
-    return rc == SQLITE_OK && f != NULL
-               ? f->pMethods->xSync(f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY)
-               : rc;
+    return sync_part(db, SQLITE_FCNTL_FILE_POINTER);
 }
 
 /* It holds something where the disk is full. */
@@ -91,8 +87,9 @@ sync_journal(struct store *s)
 /* True: tells how many pages of the log are not in the file yet. SQLite counts only those that were
  * there when it began. last: with the writer held, so no sync of ours. */
 static bool
-copy(struct store *s, sqlite3 *db, int *left, bool last)
+copy(struct store *s, int *left, bool last)
 {
+    sqlite3 *db = s->ckpt_db;
     int done = 0;
     (void)pthread_mutex_lock(&s->file_lock);
     int rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &done);
@@ -205,7 +202,7 @@ may_hold(const struct store *s, int left, bool quick)
  * the log is past the limit; in any case where it is far past it.
  * NB: a reader of another process may keep it from ever being done; then the log grows. */
 static void
-checkpoint(struct store *s, sqlite3 *db)
+checkpoint(struct store *s)
 {
     int left = 1;
     bool hold = false;
@@ -216,14 +213,14 @@ checkpoint(struct store *s, sqlite3 *db)
     int rounds = wal_bytes(s) >= s->over_from ? ROUNDS : 1;
     for (int i = 0; i < rounds && left > 0 && !hold; i++) {
         int64_t begin = clock_mono_ns();
-        if (!copy(s, db, &left, false)) {
+        if (!copy(s, &left, false)) {
             return;
         }
         hold = rounds > 1 && left > 0 && may_hold(s, left, clock_mono_ns() - begin < QUICK_NS);
     }
     if (hold) {
         store_hold(s);
-        if (!copy(s, db, &left, true)) {
+        if (!copy(s, &left, true)) {
             left = 1;
         }
         store_unhold(s);
@@ -233,7 +230,7 @@ checkpoint(struct store *s, sqlite3 *db)
 
 /* Takes and gives the lock. */
 static void
-work(struct store *s, sqlite3 *db, int64_t *next_sync)
+work(struct store *s, int64_t *next_sync)
 {
     bool wanted = s->ckpt_wanted;
     s->ckpt_wanted = false;
@@ -249,8 +246,8 @@ work(struct store *s, sqlite3 *db, int64_t *next_sync)
             mend(s);
         }
     }
-    if (wanted && db != NULL) {
-        checkpoint(s, db);
+    if (wanted) {
+        checkpoint(s);
     }
     (void)pthread_mutex_lock(&s->ckpt_lock);
 }
@@ -259,15 +256,11 @@ static void *
 thread_main(void *arg)
 {
     struct store *s = arg;
-    sqlite3 *db = NULL;
     int64_t next_sync = clock_mono_ns() + s->opts.sync_interval;
     sync_wal(s);
-    if (store_connect(s, &db) != SQLITE_OK) {
-        log_error("JetStream store %s: no connection for checkpoints", s->path);
-    }
     (void)pthread_mutex_lock(&s->ckpt_lock);
     while (!s->ckpt_stop) {
-        work(s, db, &next_sync);
+        work(s, &next_sync);
         if (s->ckpt_wanted || s->ckpt_stop) {
             continue;
         }
@@ -282,7 +275,6 @@ thread_main(void *arg)
         }
     }
     (void)pthread_mutex_unlock(&s->ckpt_lock);
-    (void)sqlite3_close(db);
     return NULL;
 }
 
@@ -297,9 +289,36 @@ on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+static void
+disconnect(struct store *s)
+{
+    (void)sqlite3_close(s->ckpt_db);
+    s->ckpt_db = NULL;
+}
+
+/* With its files open, which takes a read. */
+static enum status
+connect_to_files(struct store *s)
+{
+    int rc = store_connect(s, &s->ckpt_db);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_exec(s->ckpt_db, "PRAGMA schema_version", NULL, NULL, NULL);
+    }
+    if (rc != SQLITE_OK) {
+        log_error("JetStream store %s: no connection for checkpoints: %s", s->path,
+                  sqlite3_errstr(rc));
+        disconnect(s);
+    }
+    return store_status(rc);
+}
+
 enum status
 store_checkpointer_start(struct store *s)
 {
+    enum status st = connect_to_files(s);
+    if (st != ST_OK) {
+        return st;
+    }
     (void)sqlite3_wal_hook(s->db, on_wal, s);
     int64_t ask = s->opts.durable ? ASK_DURABLE : ASK_DEFERRED;
     int64_t over = s->opts.durable ? 0 : OVER_DEFERRED;
@@ -307,6 +326,7 @@ store_checkpointer_start(struct store *s)
     s->over_from = s->opts.wal_limit < over ? s->opts.wal_limit : over;
     s->ckpt_running = pthread_create(&s->checkpointer, NULL, thread_main, s) == 0;
     if (!s->ckpt_running) {
+        disconnect(s);
         return ST_NOMEM;
     }
     (void)pthread_setname_np(s->checkpointer, "store-ckpt");
@@ -325,6 +345,7 @@ store_checkpointer_stop(struct store *s)
     (void)pthread_mutex_unlock(&s->ckpt_lock);
     (void)pthread_join(s->checkpointer, NULL);
     s->ckpt_running = false;
+    disconnect(s);
 }
 
 bool

@@ -105,6 +105,7 @@ struct store {
     pthread_mutex_t db_lock;
 
     pthread_t checkpointer;
+    sqlite3 *ckpt_db;  /* owned, the checkpointer's; NULL: it does not run */
     bool ckpt_running; /* of who starts and stops */
     pthread_mutex_t ckpt_lock;
     bool ckpt_wanted, ckpt_stop; /* under ckpt_lock */

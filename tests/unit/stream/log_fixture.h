@@ -19,6 +19,7 @@ struct fixture {
     char dir[64];
     const char *vfs;
     bool memory;
+    int64_t sync_interval; /* ns; 0: each commit is synced */
     struct store *store;
     struct mlog *log;
     uint64_t id;
@@ -84,7 +85,8 @@ fixture_open_store(struct fixture *f, char **err)
 {
     /* NB: the power's VFS copies whole files. */
     struct store_opts o = {.dir = f->memory ? NULL : f->dir,
-                           .durable = true,
+                           .durable = f->sync_interval == 0,
+                           .sync_interval = f->sync_interval,
                            .vfs = f->vfs,
                            .wal_limit = f->vfs != NULL ? 1 << 20 : 0};
     return store_open(&f->store, &o, err);

@@ -7,9 +7,11 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include "server/base/clock.h"
+#include "stream/store_priv.h"
 #include "tests/support/power_vfs.h"
 
-enum { ROUNDS = 200, MOST = 4000, WIDE = 8000, WIDE_ROUNDS = 20 };
+enum { ROUNDS = 200, MOST = 4000, WIDE = 8000, WIDE_ROUNDS = 20, DEFERRED_ROUNDS = 20 };
 
 /* What each sequence was acknowledged with: the number in its payload; 0: not. Under the fixture's
  * lock. */
@@ -127,11 +129,39 @@ begin(struct fixture *f, unsigned seed)
 }
 
 static void
+reload(struct fixture *f)
+{
+    char *err;
+    assert_int_equal(fixture_open_store(f, &err), ST_OK);
+    assert_int_equal(store_start(f->store), ST_OK);
+    struct mlog_opts o = fixture_opts(f);
+    assert_int_equal(mlog_load(&f->log, &o), ST_OK);
+}
+
+/* After a cut. */
+static void
+start_again(struct fixture *f)
+{
+    store_stop(f->store);
+    mlog_free(f->log);
+    store_free(f->store);
+    power_vfs_restart();
+    reload(f);
+    assert_all_there(f);
+}
+
+static void
+lose_power(struct fixture *f)
+{
+    power_vfs_cut_after(0);
+    start_again(f);
+}
+
+static void
 test_store_keeps_what_was_acknowledged_over_power_loss(void **state)
 {
     (void)state;
     struct fixture f;
-    char *err;
     begin(&f, 1);
     for (int round = 0; round < ROUNDS; round++) {
         power_vfs_cut_after(round % 37);
@@ -140,19 +170,38 @@ test_store_keeps_what_was_acknowledged_over_power_loss(void **state)
             while (mlog_checkpoint(f.log, 100, true)) {
             }
         }
-        store_stop(f.store);
-        mlog_free(f.log);
-        store_free(f.store);
-        power_vfs_restart();
-        if (fixture_open_store(&f, &err) != ST_OK) {
-            fail_msg("round %d: %s", round, err);
-        }
-        assert_int_equal(store_start(f.store), ST_OK);
-        struct mlog_opts o = fixture_opts(&f);
-        assert_int_equal(mlog_load(&f.log, &o), ST_OK);
-        assert_all_there(&f);
+        start_again(&f);
     }
     assert_true(failed > ROUNDS);
+    fixture_fini(&f);
+}
+
+/* What was committed so far: the second begins when the first has done. */
+static void
+wait_for_deferred_syncs(struct fixture *f)
+{
+    for (int i = 0; i < 2; i++) {
+        f->store->unsynced = true;
+        while (f->store->unsynced) {
+            (void)sched_yield();
+        }
+    }
+}
+
+static void
+test_store_keeps_what_a_deferred_sync_has_reached_over_power_loss(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 11);
+    f.sync_interval = CLOCK_MS;
+    lose_power(&f);
+    for (int round = 0; round < DEFERRED_ROUNDS; round++) {
+        send_some(&f, 15);
+        wait_for_deferred_syncs(&f);
+        lose_power(&f);
+    }
+    assert_int_equal(failed, 0);
     fixture_fini(&f);
 }
 
@@ -174,16 +223,6 @@ test_store_lives_through_a_full_disk(void **state)
     assert_all_there(&f);
     assert_int_equal(mlog_last_seq(f.log), 151);
     fixture_fini(&f);
-}
-
-static void
-reload(struct fixture *f)
-{
-    char *err;
-    assert_int_equal(fixture_open_store(f, &err), ST_OK);
-    assert_int_equal(store_start(f->store), ST_OK);
-    struct mlog_opts o = fixture_opts(f);
-    assert_int_equal(mlog_load(&f->log, &o), ST_OK);
 }
 
 static void
@@ -244,18 +283,6 @@ test_store_lives_through_errors_of_the_disk(void **state)
     fixture_reopen(&f, false);
     assert_all_there(&f);
     fixture_fini(&f);
-}
-
-static void
-lose_power(struct fixture *f)
-{
-    power_vfs_cut_after(0);
-    store_stop(f->store);
-    mlog_free(f->log);
-    store_free(f->store);
-    power_vfs_restart();
-    reload(f);
-    assert_all_there(f);
 }
 
 /* Syncs fail, then none does; then the power goes. What the system let go of must not be what a
@@ -376,6 +403,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_keeps_what_was_acknowledged_over_power_loss),
+        cmocka_unit_test(test_store_keeps_what_a_deferred_sync_has_reached_over_power_loss),
         cmocka_unit_test(test_store_lives_through_a_full_disk),
         cmocka_unit_test(test_store_starts_on_a_full_disk_with_all_that_was_acknowledged),
         cmocka_unit_test(test_store_fills_its_log_at_a_start),
