@@ -92,11 +92,19 @@ js_stats_put_config(struct jput *p, json_t *o, struct server *s)
     jput_int_opt(p, config, "sync_interval", opts->sync_interval);
     jput_bool_opt(p, config, "sync_always", opts->sync_always);
     jput_str_opt(p, config, "domain", opts->domain);
-    jput_bool(p, config, "compress_ok", true);
     jput_bool_opt(p, config, "strict", opts->strict);
     struct config *c = server_config(s);
     put_limits(p, o, &c->js);
     config_unref(c);
+}
+
+void
+js_stats_put_compress_ok(struct jput *p, json_t *o)
+{
+    json_t *config = json_object_get(o, "config");
+    if (json_object_get(config, "store_dir") != NULL) {
+        jput_bool(p, config, "compress_ok", true);
+    }
 }
 
 void

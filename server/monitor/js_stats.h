@@ -22,6 +22,8 @@ void js_stats_put_account(struct jput *p, json_t *o, struct js_account *a);
 
 /* "config" and "limits" into o. */
 void js_stats_put_config(struct jput *p, json_t *o, struct server *s);
+/* Into the "config" of o, if it has one: /varz and /jsz tell, others do not. */
+void js_stats_put_compress_ok(struct jput *p, json_t *o);
 
 /* /varz: the object "jetstream". */
 void js_stats_put_varz(struct jput *p, json_t *o, struct server *s);

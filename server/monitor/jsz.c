@@ -222,6 +222,7 @@ jsz_build(struct server *s, struct vopts *o, json_t **out)
     json_decref(head);
     jput_bool_opt(&p, root, "disabled", js == NULL);
     js_stats_put_config(&p, root, s);
+    js_stats_put_compress_ok(&p, root);
     put_totals(&p, root, js);
     put_details(&p, root, s, &opt);
     jput_int(&p, root, "total", (int64_t)js_stats_accounts(js));

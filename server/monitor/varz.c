@@ -74,6 +74,7 @@ put_settings(struct jput *p, json_t *o, struct server *s, const struct config *c
         jput_obj(p, o, not_here[i]);
     }
     js_stats_put_varz(p, o, s);
+    js_stats_put_compress_ok(p, json_object_get(o, "jetstream"));
     jput_int(p, o, "tls_timeout", TLS_TIMEOUT_S);
     jput_int(p, o, "write_deadline", c->write_deadline);
 }
