@@ -147,10 +147,11 @@ func (t *run) endureBurst() error {
 	if err := t.publish(half); err != nil {
 		return err
 	}
-	if err := t.f.deleteConsumers(t.stream); err != nil {
+	// NB: first, for a client that learns of the deletion makes its consumer anew at once.
+	if err := t.f.refuse(1, creations, 3); err != nil {
 		return err
 	}
-	if err := t.f.refuse(1, creations, 3); err != nil {
+	if err := t.f.deleteConsumers(t.stream); err != nil {
 		return err
 	}
 	if err := t.f.kick(t.nc); err != nil {
