@@ -199,9 +199,9 @@ class Talk:
             c.wait(lambda: False, int(rest) / 1000)
             return sorted(normal(t) for t in c.get(len(c.heard)))
         if verb == "restart":
-            self.server.stop()
+            why = self.server.stop()
             self.start()
-            return []
+            return [why] if why else []
         if verb == "wait":
             return self.until(c, rest)
         if verb == "quiet":
@@ -309,7 +309,7 @@ def judge(path, binaries):
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
     with tempfile.TemporaryDirectory() as directory:
-        said = []
+        said, ends = [], []
         for i, binary in enumerate(binaries):
             home = os.path.join(directory, str(i))
             os.mkdir(home)
@@ -318,7 +318,7 @@ def judge(path, binaries):
                 said.append(talk.says())
             finally:
                 if talk.server is not None:
-                    why = talk.server.stop()
+                    ends.append(talk.server.stop())
         if os.environ.get("VERBOSE"):
             for number, line, got in said[1]:
                 print("   %d %s\n      => %s" % (number, line[:150], "\n         ".join(t[:int(os.environ["VERBOSE"])] for t in got)))
@@ -328,6 +328,8 @@ def judge(path, binaries):
                 all_different.append(tell(number, line, ours, theirs))
         if len(said[0]) != len(said[1]):
             all_different.append("one of them broke off")
+        if ends[0]:
+            all_different.append(ends[0])
         return "\n".join(all_different[:None if os.environ.get("ALL") else 1]) or None
 
 
