@@ -5,6 +5,7 @@
 
 #include <event2/event_struct.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,7 +25,7 @@ struct listener;
 struct loop;
 struct monitor;
 
-enum { SERVER_MAX_LOOPS = 64, SERVER_SIGNALS = 6 };
+enum { SERVER_MAX_LOOPS = 64 };
 
 /* Owner: the main thread. Constant after the start but for: config, auth, info (lock),
  * accounts (accounts_lock, only ever added to), calls (lock), the atomics. */
@@ -63,7 +64,9 @@ struct server {
     struct monitor *monitor; /* owned */
 
     struct event_base *base; /* owned: the main thread's */
-    struct event signals[SERVER_SIGNALS];
+    struct event signals;
+    int signal_fd;               /* -1: not begun */
+    sigset_t signals_was;        /* what was blocked before */
     struct listener *listener;   /* owned or NULL */
     struct lame_duck *lame_duck; /* owned or NULL */
     _Atomic bool is_lame_duck;

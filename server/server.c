@@ -100,12 +100,12 @@ begin_base(struct server *s)
         s->base = event_base_new_with_config(cfg);
         event_config_free(cfg);
     }
-    if (s->base == NULL || calls_init(s) != ST_OK) {
+    s->signal_fd = -1;
+    if (s->base == NULL || calls_init(s) != ST_OK || signals_begin(s) != ST_OK) {
         char why[ERRTEXT_LEN];
         log_fatal("Error starting server: cannot wait for events: %s", errtext(errno, why));
         return ST_IO;
     }
-    signals_begin(s);
     return ST_OK;
 }
 
