@@ -197,7 +197,7 @@ static enum js_error
 skip_one(struct stream *s, struct pub *p, struct js_fail *f)
 {
     uint64_t seq = mlog_last_seq(s->log) + 1;
-    enum status st = mlog_skip_to(s->log, seq + 1);
+    enum status st = mlog_pass(s->log, js_wall(s->js));
     if (st != ST_OK) {
         return js_fail_status(f, st);
     }

@@ -443,6 +443,18 @@ mlog_skip_to(struct mlog *l, uint64_t next)
     return st;
 }
 
+enum status
+mlog_pass(struct mlog *l, int64_t ts)
+{
+    int64_t before = l->last_ts;
+    l->last_ts = ts > before ? ts : before;
+    enum status st = mlog_skip_to(l, l->next + l->base + 1);
+    if (st != ST_OK) {
+        l->last_ts = before;
+    }
+    return st;
+}
+
 /* ---- state ---- */
 
 uint64_t

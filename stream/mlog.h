@@ -73,6 +73,8 @@ void mlog_commit(struct mlog *l, struct store_op *first, struct list_node *more,
 /* The next append gets seq at least `next` (mirrors, discarded messages); the gap counts as
  * deleted. */
 enum status mlog_skip_to(struct mlog *l, uint64_t next) MUST_CHECK;
+/* A message that is not kept takes its sequence, and is the last one by time (wall ns). */
+enum status mlog_pass(struct mlog *l, int64_t ts) MUST_CHECK;
 /* ST_NOTFOUND: there is none. erase: its bytes are overwritten where they are stored. */
 enum status mlog_remove(struct mlog *l, uint64_t seq, bool erase) MUST_CHECK;
 /* Drops all below seq (which may be past the end: then the log is empty and first_seq is seq).

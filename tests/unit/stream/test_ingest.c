@@ -7,6 +7,7 @@
 #include "server/base/clock.h"
 #include "server/base/mem.h"
 #include "stream/js_priv.h"
+#include "stream/stream_priv.h"
 #include "stream/store_priv.h"
 #include "tests/support/js_kit.h"
 
@@ -415,6 +416,21 @@ test_first_seq_is_never_past_what_is_told_as_last(void **state)
     stream_unref(s);
 }
 
+static void
+test_message_that_nobody_wants_is_the_last_by_time(void **state)
+{
+    (void)state;
+    struct mlog_state st;
+    s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"],\"retention\":\"interest\"}");
+    int64_t before = js_wall(kit_js());
+    publish("s.1", NULL, "x");
+    stream_lock(s);
+    mlog_state(s->log, &st);
+    stream_unlock(s);
+    assert_true(st.msgs == 0 && st.last_seq == 1 && st.last_ts >= before);
+    stream_unref(s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, kit_set_up, kit_tear_down)
 
 int
@@ -426,6 +442,7 @@ main(void)
         TEST(test_ingest_demands_what_is_expected),
         TEST(test_ingest_refuses_features_that_are_off),
         TEST(test_ingest_keeps_the_limits),
+        TEST(test_message_that_nobody_wants_is_the_last_by_time),
         TEST(test_ingest_discards_new_where_it_is_told_to),
         TEST(test_ingest_keeps_the_limits_of_a_stream_that_a_killed_server_left_above_them),
         TEST(test_information_holds_together_when_what_is_not_committed_is_purged),
