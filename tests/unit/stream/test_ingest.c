@@ -7,8 +7,8 @@
 #include "server/base/clock.h"
 #include "server/base/mem.h"
 #include "stream/js_priv.h"
-#include "stream/stream_priv.h"
 #include "stream/store_priv.h"
+#include "stream/stream_priv.h"
 #include "tests/support/js_kit.h"
 
 static struct stream *s;
