@@ -276,7 +276,7 @@ static void
 wait_for_work(struct store *s)
 {
     while (s->writing || (!s->urgent && !s->stopping)) {
-        int64_t at = s->writing ? 0 : next_look(s);
+        int64_t at = next_look(s);
         if (s->writing) {
             (void)pthread_cond_wait(&s->free_role, &s->lock);
         } else if (at == 0) {

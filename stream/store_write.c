@@ -340,7 +340,6 @@ struct tx {
     bool new_turn;  /* what came before it cannot be lost without it */
     uint64_t n;     /* operations done */
     uint64_t freed; /* a stream's number that is free then */
-    uint64_t drained_to; /* of the store's count of records */
 };
 
 static void
@@ -353,7 +352,6 @@ plan(const struct store *s, struct tx *t)
     t->new_turn = !s->opts.durable || s->synced;
     t->moves =
         !s->journal_ok || !journal_is_drained(s->journal) || (needed && !list_is_empty(t->ops));
-    t->drained_to = s->journaled;
 }
 
 static int
@@ -477,7 +475,7 @@ transact(struct store *s, struct tx *t)
     }
     if (t->moves && !t->behind) {
         journal_drained(s->journal, t->new_turn);
-        s->drained = t->drained_to;
+        s->drained = s->journaled;
         s->journal_ok = s->journal_ok || t->new_turn;
     }
     if (t->freed != 0) {

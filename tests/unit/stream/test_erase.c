@@ -3,16 +3,15 @@
  * write as much as there was. */
 #include "tests/support/cmk.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stream/js_priv.h"
 #include "stream/store_priv.h"
-#include "stream/store_read.h"
 #include "stream/stream_priv.h"
 #include "tests/support/js_kit.h"
+#include "tests/support/store_kit.h"
 
 enum { MESSAGES = 10, SIZE = 80000 };
 
@@ -60,9 +59,7 @@ static void
 wait_drained(void)
 {
     kit_settle();
-    while (!store_is_drained(kit_js()->file, store_mark(kit_js()->file))) {
-        (void)sched_yield();
-    }
+    store_kit_wait_drained(kit_js()->file);
 }
 
 /* Pages written to delete ten large messages. */

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "server/base/clock.h"
-#include "server/base/mem.h"
 #include "stream/js_priv.h"
 #include "stream/store_priv.h"
 #include "stream/stream_priv.h"
 #include "tests/support/js_kit.h"
+#include "tests/support/store_kit.h"
 
 static struct stream *s;
 
@@ -381,15 +381,6 @@ shown(void)
     return (struct shown){state_of("first_seq"), state_of("last_seq"), state_of("messages")};
 }
 
-/* Which the journal does not take: what is pushed after it waits for the database. */
-static void
-push_chunk(struct store *store)
-{
-    struct store_op *op = mem_alloc(sizeof(*op));
-    *op = (struct store_op){.kind = STORE_PUT_CHUNK, .row = STORE_ROW(1 << 20, 0), .data = ""};
-    store_push(store, op);
-}
-
 /* What is purged before its commit is told of: else it would begin behind its end. */
 static void
 test_first_seq_is_never_past_what_is_told_as_last(void **state)
@@ -398,7 +389,7 @@ test_first_seq_is_never_past_what_is_told_as_last(void **state)
     s = kit_stream("{\"name\":\"S\",\"subjects\":[\"s.*\"]}");
     publish("s.1", NULL, "x");
     store_hold(kit_js()->file);
-    push_chunk(kit_js()->file);
+    store_kit_push_chunk(kit_js()->file, STORE_NOW);
     bool sent = kit_send("s.1", NULL, "x");
     sent &= kit_send("s.2", NULL, "x");
     struct shown before = shown();

@@ -4,7 +4,6 @@
 #include "tests/unit/stream/log_fixture.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -13,6 +12,7 @@
 #include "stream/store_read.h"
 #include "tests/support/oom.h"
 #include "tests/support/power_vfs.h"
+#include "tests/support/store_kit.h"
 
 enum { LAPS = 4, PAYLOAD = 50000, ROUNDS = 200 };
 
@@ -63,15 +63,6 @@ begin(struct fixture *f, bool durable)
     fixture_wait(f);
 }
 
-/* Until the database has all: the writer sees to it by itself. */
-static void
-wait_drained(struct fixture *f)
-{
-    while (!store_is_drained(f->store, store_mark(f->store))) {
-        (void)sched_yield();
-    }
-}
-
 static void
 path_in(char *out, size_t size, const char *dir, const char *name)
 {
@@ -102,7 +93,7 @@ release(sqlite3 *db)
 static sqlite3 *
 hold_database(struct fixture *f)
 {
-    wait_drained(f);
+    store_kit_wait_drained(f->store);
     return other_process(f, "BEGIN IMMEDIATE");
 }
 
@@ -182,7 +173,7 @@ test_store_commits_small_transactions_while_another_process_holds_the_database(v
         append_some(&f, 3);
         assert_false(store_is_drained(f.store, store_mark(f.store)));
         release(other);
-        wait_drained(&f);
+        store_kit_wait_drained(f.store);
         fixture_fini(&f);
     }
 }
@@ -233,7 +224,7 @@ test_store_replay_after_two_kills_takes_nothing_twice(void **state)
     (void)pthread_mutex_unlock(&first.lock);
     assert_int_equal(fixture_append(&first, "b", "more"), 5);
     fixture_wait(&first);
-    wait_drained(&first);
+    store_kit_wait_drained(first.store);
     take_image(&first, &second);
     open_image(&second, true);
     assert_true(fixture_has(&second, 2, "a", "1") && fixture_has(&second, 5, "b", "more"));
@@ -257,7 +248,7 @@ test_store_messages_of_the_journal_stay_in_memory_until_the_database_has_them(vo
     (void)pthread_mutex_unlock(&f.lock);
     assert_true(fixture_has(&f, 2, "a", "1") && fixture_has(&f, 4, "a", "3"));
     release(other);
-    wait_drained(&f);
+    store_kit_wait_drained(f.store);
     (void)pthread_mutex_lock(&f.lock);
     (void)mlog_checkpoint(f.log, 0, false);
     (void)pthread_mutex_unlock(&f.lock);
@@ -273,7 +264,7 @@ test_store_messages_leave_memory_while_others_are_in_the_journal(void **state)
     struct fixture f;
     begin(&f, false);
     append_some(&f, 3);
-    wait_drained(&f);
+    store_kit_wait_drained(f.store);
     store_hold(f.store);
     append_some(&f, 2);
     (void)pthread_mutex_lock(&f.lock);
@@ -281,7 +272,7 @@ test_store_messages_leave_memory_while_others_are_in_the_journal(void **state)
     assert_true(f.log->recent_n >= 2 && f.log->recent_n < 6);
     (void)pthread_mutex_unlock(&f.lock);
     store_unhold(f.store);
-    wait_drained(&f);
+    store_kit_wait_drained(f.store);
     (void)pthread_mutex_lock(&f.lock);
     mrecent_trim(f.log, 0);
     assert_int_equal(f.log->recent_n, 0);
@@ -393,7 +384,7 @@ test_store_journal_does_not_continue_a_database_that_has_lost_commits(void **sta
     struct fixture image;
     char path[128];
     begin(&f, false);
-    wait_drained(&f);
+    store_kit_wait_drained(f.store);
     release(other_process(&f, "PRAGMA wal_checkpoint(TRUNCATE)"));
     append_some(&f, 600); /* too many for the journal */
     take_undrained_image(&f, &image);

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #include "stream/store_priv.h"
-#include "stream/store_read.h"
+#include "tests/support/store_kit.h"
 
 enum { MANY = 600, PAYLOAD = 4000, PURGED = 20000 };
 
@@ -170,18 +170,6 @@ test_store_writes_what_nobody_waits_for_by_itself(void **state)
     fixture_fini(&f);
 }
 
-/* No record of the journal: the database has to take it. */
-static void
-push_chunk(struct fixture *f)
-{
-    struct store_op *op = mem_alloc(sizeof(*op));
-    op->kind = STORE_PUT_CHUNK;
-    op->when = STORE_IN_TURN;
-    op->row = STORE_ROW(f->id + 1, 0);
-    op->data = "";
-    store_push(f->store, op);
-}
-
 /* A transaction for garbage, or the end of a checkpoint, goes on: nobody waits for it. */
 static void
 test_store_acknowledges_while_the_database_is_busy(void **state)
@@ -210,7 +198,7 @@ test_store_keeps_the_order_where_one_has_to_wait_for_the_database(void **state)
     struct fixture f;
     begin(&f, false, false, 0);
     store_hold(f.store);
-    push_chunk(&f);
+    store_kit_push_chunk(f.store, STORE_IN_TURN);
     store_turn_end(f.store, true);
     push(&f, STORE_IN_TURN, "a");
     store_turn_end(f.store, true);
@@ -235,7 +223,7 @@ test_store_turn_does_not_wait_for_another_process(void **state)
     (void)snprintf(path, sizeof(path), "%s/sluice.db", f.dir);
     assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    push_chunk(&f);
+    store_kit_push_chunk(f.store, STORE_IN_TURN);
     push(&f, STORE_IN_TURN, "a");
     store_turn_end(f.store, true);
     (void)pthread_mutex_lock(&f.lock);
@@ -312,9 +300,7 @@ push_and_drain(struct fixture *f)
 {
     push(f, STORE_NOW, "last");
     fixture_wait(f);
-    while (!store_is_drained(f->store, store_mark(f->store))) {
-        (void)sched_yield();
-    }
+    store_kit_wait_drained(f->store);
 }
 
 static void
