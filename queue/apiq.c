@@ -386,11 +386,11 @@ leave_slot(struct apiq *q, const struct apiq_item *it)
     q->busy -= it->level != APIQ_OPERATOR ? 1 : 0;
 }
 
-void
-apiq_done(struct apiq *q, struct apiq_item *it)
+/* With the lock held. */
+static void
+done(struct apiq *q, struct apiq_item *it)
 {
     struct apiq_lv *lv = &q->lv[it->level];
-    pthread_mutex_lock(&q->lock);
     int64_t now = clock_now(&q->clk);
     ASSERT(it->state == APIQ_RUNNING || it->state == APIQ_PENDING);
     if (it->state == APIQ_RUNNING) {
@@ -403,7 +403,22 @@ apiq_done(struct apiq *q, struct apiq_item *it)
     meter_service(&lv->meter, now - it->pulled_ns);
     meter_done(&lv->meter, now, lv->st.depth > 0);
     apiq_key_release(q, it);
+}
+
+void
+apiq_done(struct apiq *q, struct apiq_item *it)
+{
+    pthread_mutex_lock(&q->lock);
+    done(q, it);
     apiq_kick(q);
+    pthread_mutex_unlock(&q->lock);
+}
+
+void
+apiq_done_pulling(struct apiq *q, struct apiq_item *it)
+{
+    pthread_mutex_lock(&q->lock);
+    done(q, it);
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -98,6 +98,8 @@ void apiq_wake(struct apiq *q);
 /* The run of a pulled item has ended, however it ended: frees its slot, lets the next one of its
  * order key go. Once for each ST_OK of a pull; the item is the caller's after it. */
 void apiq_done(struct apiq *q, struct apiq_item *it);
+/* The same for a thread whose next call is apiq_pull_wait: no other is woken for what it takes. */
+void apiq_done_pulling(struct apiq *q, struct apiq_item *it);
 
 /* The running item will be ended by another thread: gives its slot back now, keeps its order key,
  * and counts it as pending (levels stop being pulled at max_pending). Call it before the other

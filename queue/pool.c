@@ -80,7 +80,7 @@ run_item(struct worker *w, struct apiq_item *it)
     note_end(w, st);
     /* A pending item may be gone by now. */
     if (st != ST_PENDING) {
-        apiq_done(p->q, it);
+        apiq_done_pulling(p->q, it);
         p->ops.end(it, p->ops.arg);
     }
 }
