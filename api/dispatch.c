@@ -274,9 +274,8 @@ is_too_late(const struct api *a, const struct api_endpoint *ep, const struct api
     if (unread == 0 || *m->reply == '\0' || !settings_limits(a->settings)) {
         return false;
     }
-    return timeout > 0 ? unread >= timeout
-                       : apiq_refuses_late(a->queue, level_of(a, ep, &m->origin),
-                                           m->origin.account_key, unread);
+    return apiq_refuses_late(a->queue, level_of(a, ep, &m->origin), m->origin.account_key, unread,
+                             timeout);
 }
 
 /* Why nothing of it is kept, as far as it says so itself. *timeout: of its header, or 0. */
@@ -289,9 +288,12 @@ is_refused(const struct api *a, const struct api_endpoint *ep, const struct api_
         *why = END_BAD_HEADER;
         return true;
     }
-    bool own = has == ST_OK;
-    if ((own && *timeout <= 0) || is_too_late(a, ep, m, *timeout, unread)) {
-        *why = own ? END_EXPIRED : END_LIMIT;
+    if (has == ST_OK && *timeout <= (settings_limits(a->settings) ? unread : 0)) {
+        *why = END_EXPIRED;
+        return true;
+    }
+    if (is_too_late(a, ep, m, *timeout, unread)) {
+        *why = END_LIMIT;
         return true;
     }
     return refuse_some_hits(m->subject, why);

@@ -2,7 +2,8 @@
 /* Push links an item into all its lists (apiq_link.c) and puts out what no longer fits. Pull first
  * gives out what has expired, then chooses a level, in it the flow whose turn it is, and in that
  * the item its discipline says (flow.c). Done releases the order key and the slot. Each of them
- * ends with apiq_kick, which wakes sleepers if there is something for them (apiq_wait.c). */
+ * ends with apiq_unlock_kick, which wakes sleepers if there is something for them
+ * (apiq_wait.c). */
 #include "queue/apiq.h"
 
 #include "queue/apiq_priv.h"
@@ -14,8 +15,6 @@
 #define EXPIRED_ROW 16u
 /* So many items are cancelled under one hold of the lock. */
 #define CANCEL_STEP 64u
-/* A backlog that is read up brings a late item at least so often. */
-#define LATE_GAP (20 * CLOCK_MS)
 
 static enum status
 level_init(struct apiq_lv *lv, enum apiq_level level, int64_t now)
@@ -148,7 +147,7 @@ push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
     if (st == ST_OK) {
         lv->st.pushed++;
         if (it->late_ns > 0) {
-            lv->late_until = now + LATE_GAP;
+            apiq_note_late(lv, it->late_ns, now);
         }
         if (fallen != NULL) {
             apiq_evict(lv, q, it, fallen);
@@ -157,7 +156,6 @@ push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
             lv->st.peak = lv->st.depth;
         }
         apiq_judge(lv, it->fl, now);
-        apiq_kick(q);
     } else if (st != ST_CANCELLED && st != ST_CLOSED) {
         lv->st.refused++;
     }
@@ -170,7 +168,7 @@ apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fallen)
     ASSERT(it->level < APIQ_LEVELS && fallen != NULL);
     pthread_mutex_lock(&q->lock);
     enum status st = push(q, it, fallen);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return st;
 }
 
@@ -180,26 +178,8 @@ apiq_offer(struct apiq *q, struct apiq_item *it)
     ASSERT(it->level < APIQ_LEVELS);
     pthread_mutex_lock(&q->lock);
     enum status st = push(q, it, NULL);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return st;
-}
-
-bool
-apiq_refuses_late(struct apiq *q, enum apiq_level level, uint64_t flow, int64_t late_ns)
-{
-    ASSERT(level < APIQ_LEVELS);
-    struct apiq_lv *lv = &q->lv[level];
-    struct apiq_item it = {.late_ns = late_ns};
-    pthread_mutex_lock(&q->lock);
-    const struct apiq_flow *most = heavy_by_entries(&lv->heavy);
-    bool refuses = lv->st.depth >= lv->conf.max_entries && most != NULL && most->node.key == flow &&
-                   flow_is_stale_at_once(&it, &lv->conf);
-    if (refuses) {
-        lv->late_until = clock_now(&q->clk) + LATE_GAP;
-        lv->st.refused++;
-    }
-    pthread_mutex_unlock(&q->lock);
-    return refuses;
 }
 
 uint64_t
@@ -288,7 +268,7 @@ give_leftover(struct apiq *q, struct apiq_item **out)
     return ST_CLOSED;
 }
 
-/* After a pull of the flow in front. One that is owed turns stays there for them. */
+/* After a pull of the flow. One that is owed turns stays where it is for them. */
 static void
 end_turn(struct apiq_lv *lv, struct apiq_flow *f)
 {
@@ -305,28 +285,38 @@ end_turn(struct apiq_lv *lv, struct apiq_flow *f)
     list_push_back(&lv->turns, &f->turn_node);
 }
 
-/* The item that is next in the flow whose turn it is; its turn is counted if it is to be run.
- * ST_AGAIN: only to a patient puller, who now knows that it is held. */
-static enum status
-give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, bool patient, struct apiq_item **out)
+/* The item that is next in the flow whose turn it is. */
+static struct apiq_item *
+next_in_turn(struct apiq_lv *lv, int64_t now, bool *aged)
 {
     struct apiq_flow *f = LIST_ENTRY(lv->turns.next, struct apiq_flow, turn_node);
     struct flow_rule rule = {.conf = &lv->conf, .now = now};
-    bool aged;
     apiq_judge(lv, f, now);
     if (flow_wants_aged(f, &rule)) {
         rule.median_ns = meter_median(&lv->meter);
     }
-    struct apiq_item *it = flow_next(f, &rule, &aged);
-    if (flow_due(it, &lv->conf) > now && patient && it->ready == FLOW_STALE &&
-        apiq_is_held(q, lv)) {
+    return flow_next(f, &rule, aged);
+}
+
+/* The item that is next; its flow's turn is counted if it is to be run.
+ * ST_AGAIN: only to a patient puller, who now knows that it is held. */
+static enum status
+give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, bool patient, struct apiq_item **out)
+{
+    struct apiq_item *it = NULL;
+    bool aged = false;
+    if (!patient || !apiq_holds_late(lv, now, &it)) {
+        it = next_in_turn(lv, now, &aged);
+    }
+    if (it == NULL || (flow_due(it, &lv->conf) > now && patient && it->ready == FLOW_STALE &&
+                       apiq_is_held(q, lv))) {
         return ST_AGAIN;
     }
     *out = it;
     if (flow_due(it, &lv->conf) <= now) {
         return give_expired(q, it, now);
     }
-    end_turn(lv, f);
+    end_turn(lv, it->fl);
     apiq_unlink(q, it, true);
     it->state = APIQ_RUNNING;
     it->pulled_ns = now;
@@ -372,10 +362,7 @@ apiq_pull(struct apiq *q, enum apiq_lane lane, struct apiq_item **out)
 {
     pthread_mutex_lock(&q->lock);
     enum status st = apiq_pull_locked(q, lane, false, out);
-    if (*out != NULL) {
-        apiq_kick(q);
-    }
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return st;
 }
 
@@ -410,8 +397,7 @@ apiq_done(struct apiq *q, struct apiq_item *it)
 {
     pthread_mutex_lock(&q->lock);
     done(q, it);
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
 }
 
 void
@@ -430,8 +416,7 @@ apiq_defer(struct apiq *q, struct apiq_item *it)
     it->state = APIQ_PENDING;
     leave_slot(q, it);
     q->lv[it->level].st.pending++;
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
 }
 
 enum status
@@ -442,13 +427,12 @@ apiq_cancel(struct apiq *q, struct apiq_item *it)
     if (it->state == APIQ_WAITING) {
         apiq_drop_cancelled(q, it, NULL);
         apiq_judge(&q->lv[it->level], NULL, clock_now(&q->clk));
-        apiq_kick(q);
         st = ST_OK;
     } else if (it->state == APIQ_IDLE || it->state == APIQ_CANCELLED) {
         it->state = APIQ_CANCELLED;
         st = ST_AGAIN;
     }
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return st;
 }
 
@@ -468,8 +452,7 @@ cancel_owner_step(struct apiq *q, uint64_t owner, struct list_node *out, size_t 
     for (unsigned i = 0; i < APIQ_LEVELS; i++) {
         apiq_judge(&q->lv[i], NULL, clock_now(&q->clk));
     }
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return more;
 }
 

@@ -20,10 +20,10 @@
  * bound: adaptive_age of its deadline or adaptive_wait, whichever is earlier; or what waits would
  * take twice that long at the recent rate. Then newest first until both are below half of this.
  * Under adaptive, one without a deadline of its own that has waited twice adaptive_wait is stale:
- * its client has probably left, so it is run when nothing else of its flow is runnable (by sleepers
- * not while late items come in). For six bounds after a standstill (an item came late by half a
- * bound or more), newest first becomes the oldest that has the time (as for aged_share): the load
- * before it was served, the newer can wait.
+ * its client has probably left, so it is run when nothing else of its flow is runnable. While late
+ * items come in, sleepers run none that is stale, and for twice adaptive_wait none that came late.
+ * For six bounds after a standstill (an item came late by half a bound or more), newest first
+ * becomes the oldest that has the time (as for aged_share): the load before it was served.
  * An item with an order key is runnable when no earlier one of its key waits or runs; until then it
  * blocks nobody, counts against the limits, and can expire, be evicted and be cancelled.
  *
@@ -32,12 +32,11 @@
  * time) left, where twice adaptive_wait stands for a longer deadline that is not the item's own
  * (its client may well have left before that); so a runnable item without a deadline, with n older
  * ones in its flow, is run within aged_share x (n + 1) pulls of its flow. Oldest first at less than
- * capacity, an item is run at the latest when it has waited the adaptive bound plus one service
- * time.
+ * capacity, an item is run when it has waited the adaptive bound plus one service time, or before.
  *
  * Full. A push over a limit puts out the oldest item of the flow that holds most, never the pushed
  * one: exactly one for the limit in entries, as few as make room for the limit in bytes (where the
- * heaviest flow is found within 1/8). */
+ * heaviest flow is found within 1/8). Late items: see apiq_refuses_late. */
 #ifndef QUEUE_APIQ_H
 #define QUEUE_APIQ_H
 
@@ -67,16 +66,16 @@ void apiq_free(struct apiq *q);
  *   ST_FULL       it alone is over the limit of its level (a limit of 0 refuses all)
  *   ST_EXPIRED    its deadline has passed already
  *   ST_CANCELLED  apiq_cancel came first
- *   ST_CLOSED     after apiq_close
- *   ST_NOMEM */
+ *   ST_CLOSED     after apiq_close; ST_NOMEM */
 enum status apiq_push(struct apiq *q, struct apiq_item *it, struct list_node *fallen) MUST_CHECK;
 
 /* As apiq_push, but puts nothing out: ST_AGAIN where there is no room now, and the item is as it
  * was. Room may have come when apiq_departed differs from what it was before the offer. */
 enum status apiq_offer(struct apiq *q, struct apiq_item *it) MUST_CHECK;
-/* True if an item without a deadline of its own that came late_ns late is not worth a push: its
- * level is full of its flow, and it would be stale at once. What is newer is on its way. */
-bool apiq_refuses_late(struct apiq *q, enum apiq_level level, uint64_t flow, int64_t late_ns);
+/* True if an item that comes so late is not worth a push: its level is full of its flow, and it
+ * would be stale at once, or pushed out by what is newer and on its way. */
+bool apiq_refuses_late(struct apiq *q, enum apiq_level level, uint64_t flow, int64_t late_ns,
+                       int64_t deadline_ns);
 /* Counts what left the level and changes of its limits. */
 uint64_t apiq_departed(struct apiq *q, enum apiq_level level);
 
@@ -98,12 +97,11 @@ void apiq_wake(struct apiq *q);
 /* The run of a pulled item has ended, however it ended: frees its slot, lets the next one of its
  * order key go. Once for each ST_OK of a pull; the item is the caller's after it. */
 void apiq_done(struct apiq *q, struct apiq_item *it);
-/* The same for a thread whose next call is apiq_pull_wait: no other is woken for what it takes. */
+/* The same before an apiq_pull_wait of the same thread: wakes no other for what that takes. */
 void apiq_done_pulling(struct apiq *q, struct apiq_item *it);
 
-/* The running item will be ended by another thread: gives its slot back now, keeps its order key,
- * and counts it as pending (levels stop being pulled at max_pending). Call it before the other
- * thread can see the item. */
+/* Another thread will end the running item: gives its slot back now, keeps its order key, counts it
+ * as pending (levels stop being pulled at max_pending). Before that thread can see the item. */
 void apiq_defer(struct apiq *q, struct apiq_item *it);
 
 /* The caller must know that the item's memory is still there.
@@ -112,8 +110,8 @@ void apiq_defer(struct apiq *q, struct apiq_item *it);
  *   ST_NOTFOUND  too late: it runs or has ended otherwise */
 enum status apiq_cancel(struct apiq *q, struct apiq_item *it) MUST_CHECK;
 
-/* Everything that waits for this owner (not 0) is appended to `out`, in steps that let others in
- * between; returns how many. Items pushed meanwhile may or may not be among them. */
+/* All that waits for this owner (not 0) is appended to `out`, in steps that let others in between;
+ * returns how many. Items pushed meanwhile may or may not be among them. */
 size_t apiq_cancel_owner(struct apiq *q, uint64_t owner, struct list_node *out);
 
 /* No more pushes; sleepers wake; pulls give what is left, then ST_CLOSED. */

@@ -71,8 +71,7 @@ apiq_configure(struct apiq *q, enum apiq_level level, const struct apiq_conf *co
     lv->departed++;
     apiq_evict(lv, q, NULL, fallen);
     judge_all(lv, clock_now(&q->clk));
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return ST_OK;
 }
 
@@ -82,8 +81,7 @@ apiq_set_max_running(struct apiq *q, enum apiq_level level, unsigned n)
     ASSERT(level < APIQ_LEVELS);
     pthread_mutex_lock(&q->lock);
     q->lv[level].conf.max_running = n;
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
 }
 
 void
@@ -91,8 +89,7 @@ apiq_set_slots(struct apiq *q, unsigned slots)
 {
     pthread_mutex_lock(&q->lock);
     q->slots = slots;
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
 }
 
 const char *

@@ -44,7 +44,8 @@ struct apiq_lv {
     size_t runnable;
     uint64_t departed;  /* see apiq_departed */
     unsigned passed;    /* pulls of upper levels since one of this, while it could run something */
-    int64_t late_until; /* late items have come in lately: until then. See apiq_is_held */
+    int64_t late_until; /* late items have come in lately: until then. See apiq_late.c */
+    int64_t hold_until; /* while they do, but not longer, they are held */
     struct meter meter;
     struct apiq_level_stats st;
 };
@@ -100,16 +101,25 @@ void apiq_evict(struct apiq_lv *lv, struct apiq *q, const struct apiq_item *keep
 /* Ends a waiting item as cancelled; it is appended to `out`, if that is not NULL. */
 void apiq_drop_cancelled(struct apiq *q, struct apiq_item *it, struct list_node *out);
 
+/* apiq_late.c */
+
+/* A late item has come in. */
+void apiq_note_late(struct apiq_lv *lv, int64_t late_ns, int64_t now);
+/* True while late items come in and are held; for twice adaptive_wait at most, and not longer than
+ * the first was late. *prompt: what may be run nevertheless, as it did not come late, or NULL. Not
+ * with more than HOLD_FLOWS flows, to keep the cost constant. */
+bool apiq_holds_late(const struct apiq_lv *lv, int64_t now, struct apiq_item **prompt);
+/* True if nothing of the level is to be run while late items come in: all of it came late and is
+ * held, or is stale. Not with more than HOLD_FLOWS flows. */
+bool apiq_is_held(const struct apiq *q, const struct apiq_lv *lv);
+
 /* apiq_wait.c */
 
 /* True if a puller would get something to run of this level. patient: a sleeper, who looks again
  * after a while; else held items count too. */
 bool apiq_level_servable(const struct apiq *q, enum apiq_level level, bool patient);
-/* True while the backlog of a standstill comes in and what could be run is stale: the time is
- * better spent on reading on. Never with more than HOLD_FLOWS flows, to keep the cost constant. */
-bool apiq_is_held(const struct apiq *q, const struct apiq_lv *lv);
-/* Wakes sleepers as the state asks for. Last thing before each unlock after a change. */
-void apiq_kick(struct apiq *q);
+/* Unlocks, and wakes sleepers as the state asked for: the unlock after each change. */
+void apiq_unlock_kick(struct apiq *q);
 
 /* apiq.c */
 enum status apiq_pull_locked(struct apiq *q, enum apiq_lane lane, bool patient,

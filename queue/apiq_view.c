@@ -199,7 +199,6 @@ apiq_cancel_match(struct apiq *q, const struct apiq_match *match, size_t max, st
         }
         apiq_judge(lv, NULL, clock_now(&q->clk));
     }
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return n;
 }

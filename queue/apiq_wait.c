@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeping and waking. No wakeup is lost because after each change, under the lock, apiq_kick
+/* Sleeping and waking. No wakeup is lost because after each change, as it unlocks, apiq_unlock_kick
  * signals one sleeper if there is something for it and nobody is on the way already; and whoever
- * comes up, gets something or not, kicks again before it unlocks, so that one signal becomes as
- * many as are needed.
+ * comes up, gets something or not, does the same, so that one signal becomes as many as are needed.
  *
  * What waits but can not be run (its order key is busy, its level has no slot, all workers are
  * stuck) expires without any change. For that, while anything waits, at least one sleeper, best
@@ -13,23 +12,6 @@
 #include "server/base/assert.h"
 
 #define EXPIRY_TICK (50 * CLOCK_MS)
-#define HOLD_FLOWS  4
-
-bool
-apiq_is_held(const struct apiq *q, const struct apiq_lv *lv)
-{
-    if (lv->conf.order != APIQ_ADAPTIVE || lv->late_until <= clock_now(&q->clk)) {
-        return false;
-    }
-    int flows = 0;
-    for (const struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
-        const struct apiq_flow *f = LIST_ENTRY(n, struct apiq_flow, turn_node);
-        if (++flows > HOLD_FLOWS || f->n_stale < f->runnable) {
-            return false;
-        }
-    }
-    return true;
-}
 
 bool
 apiq_level_servable(const struct apiq *q, enum apiq_level level, bool patient)
@@ -47,38 +29,54 @@ apiq_level_servable(const struct apiq *q, enum apiq_level level, bool patient)
     return level == APIQ_OPERATOR || q->slots == 0 || q->busy < q->slots;
 }
 
+/* Somebody sleeps there who is not on the way: to be signalled. */
 static bool
-signal_lane(struct apiq *q, enum apiq_lane lane)
+choose(struct apiq *q, enum apiq_lane lane, bool *signals)
 {
     if (q->idle[lane] <= q->woken[lane]) {
         return false;
     }
     q->woken[lane]++;
-    pthread_cond_signal(&q->wake[lane]);
+    signals[lane] = true;
     return true;
 }
 
-void
-apiq_kick(struct apiq *q)
+/* Whom to wake, as the state asks for. */
+static void
+choose_sleepers(struct apiq *q, bool *signals)
 {
     if (q->idle[APIQ_LANE_ANY] + q->idle[APIQ_LANE_OPERATOR] == 0 || q->depth == 0) {
         return;
     }
     if (q->closed) {
-        (void)(signal_lane(q, APIQ_LANE_OPERATOR) || signal_lane(q, APIQ_LANE_ANY));
+        (void)(choose(q, APIQ_LANE_OPERATOR, signals) || choose(q, APIQ_LANE_ANY, signals));
         return;
     }
     bool op = apiq_level_servable(q, APIQ_OPERATOR, true) && q->woken[APIQ_LANE_OPERATOR] == 0 &&
-              !signal_lane(q, APIQ_LANE_OPERATOR);
+              !choose(q, APIQ_LANE_OPERATOR, signals);
     if (op || apiq_level_servable(q, APIQ_NORMAL, true) ||
         apiq_level_servable(q, APIQ_INFO, true)) {
-        if (q->woken[APIQ_LANE_ANY] > 0 || signal_lane(q, APIQ_LANE_ANY)) {
+        if (q->woken[APIQ_LANE_ANY] > 0 || choose(q, APIQ_LANE_ANY, signals)) {
             return;
         }
     }
-    if (q->timed == 0 && q->woken[APIQ_LANE_OPERATOR] == 0 && !signal_lane(q, APIQ_LANE_OPERATOR) &&
-        q->woken[APIQ_LANE_ANY] == 0) {
-        (void)signal_lane(q, APIQ_LANE_ANY);
+    if (q->timed == 0 && q->woken[APIQ_LANE_OPERATOR] == 0 &&
+        !choose(q, APIQ_LANE_OPERATOR, signals) && q->woken[APIQ_LANE_ANY] == 0) {
+        (void)choose(q, APIQ_LANE_ANY, signals);
+    }
+}
+
+/* NB: after the unlock: who is woken would find the lock taken. */
+void
+apiq_unlock_kick(struct apiq *q)
+{
+    bool signals[2] = {false, false};
+    choose_sleepers(q, signals);
+    pthread_mutex_unlock(&q->lock);
+    for (int lane = 0; lane < 2; lane++) {
+        if (signals[lane]) {
+            pthread_cond_signal(&q->wake[lane]);
+        }
     }
 }
 
@@ -117,8 +115,7 @@ apiq_pull_wait(struct apiq *q, enum apiq_lane lane, const atomic_bool *stop, str
         }
         sleep_once(q, lane);
     }
-    apiq_kick(q);
-    pthread_mutex_unlock(&q->lock);
+    apiq_unlock_kick(q);
     return st;
 }
 

@@ -199,6 +199,16 @@ newest_runnable(struct apiq_flow *f)
 }
 
 struct apiq_item *
+flow_prompt(struct apiq_flow *f)
+{
+    if (f->runnable == f->n_stale) {
+        return NULL;
+    }
+    struct apiq_item *it = newest_runnable(f);
+    return it->late_ns == 0 ? it : NULL;
+}
+
+struct apiq_item *
 flow_oldest(const struct apiq_flow *f)
 {
     return list_is_empty(&f->all) ? NULL : item_of(f->all.next);
@@ -294,9 +304,8 @@ flow_judge(struct apiq_flow *f, const struct flow_rule *rule)
     }
 }
 
-/* True if enough time is left that the run will not have been in vain. */
-static bool
-has_time_left(const struct apiq_item *it, const struct flow_rule *rule)
+bool
+flow_has_time(const struct apiq_item *it, const struct flow_rule *rule)
 {
     int64_t due = flow_due(it, rule->conf);
     if (due == INT64_MAX) {
@@ -322,7 +331,7 @@ oldest_with_time(struct apiq_flow *f, const struct flow_rule *rule)
     struct apiq_item *found = NULL;
     for (int i = 0; i < AGED_STEPS && f->aged->next != &f->fresh && found == NULL; i++) {
         struct apiq_item *it = ready_item(f->aged->next);
-        if (has_time_left(it, rule)) {
+        if (flow_has_time(it, rule)) {
             found = it;
         } else {
             f->aged = f->aged->next;
@@ -330,7 +339,7 @@ oldest_with_time(struct apiq_flow *f, const struct flow_rule *rule)
     }
     if (!list_is_empty(&f->woken)) {
         struct apiq_item *woken = ready_item(f->woken.next);
-        if ((found == NULL || woken->seq < found->seq) && has_time_left(woken, rule)) {
+        if ((found == NULL || woken->seq < found->seq) && flow_has_time(woken, rule)) {
             found = woken;
         }
     }

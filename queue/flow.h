@@ -74,11 +74,17 @@ bool flow_wants_aged(const struct apiq_flow *f, const struct flow_rule *rule);
 /* The runnable item that is next, and *aged: it was taken for its age. runnable > 0. */
 struct apiq_item *flow_next(struct apiq_flow *f, const struct flow_rule *rule, bool *aged);
 
+/* The newest runnable item, where it did not come late; else NULL. */
+struct apiq_item *flow_prompt(struct apiq_flow *f);
+
 /* NULL: empty. */
 struct apiq_item *flow_oldest(const struct apiq_flow *f);
 
 /* The oldest item but `keep` (which may be NULL); NULL: there is none. */
 struct apiq_item *flow_victim(const struct apiq_flow *f, const struct apiq_item *keep);
+
+/* True if enough time is left that the run will not have been in vain. */
+bool flow_has_time(const struct apiq_item *it, const struct flow_rule *rule);
 
 /* Whether an item that comes late would be stale when it is pushed. */
 bool flow_is_stale_at_once(const struct apiq_item *it, const struct apiq_conf *conf);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "queue/apiq_priv.h"
 #include "queue/pool.h"
 #include "server/base/mem.h"
 #include "tests/support/cmk.h"
@@ -203,7 +204,7 @@ sleeper_main(void *arg)
     enum status st;
     while ((st = apiq_pull_wait(r->q, APIQ_LANE_ANY, &r->over, &it)) != ST_AGAIN) {
         assert_int_equal(st, ST_OK);
-        apiq_done(r->q, it);
+        apiq_done_pulling(r->q, it);
         finish(r, it, RUN);
     }
     return NULL;
@@ -237,6 +238,70 @@ test_no_sleeper_misses_a_push(void **state)
     for (int i = 0; i < 3; i++) {
         pthread_join(t[i], NULL);
     }
+    race_close(&r);
+}
+
+/* Waits until one sleeps, and nobody is on the way to it. */
+static void
+await_sleeper(struct apiq *q)
+{
+    unsigned n = 0;
+    for (;;) {
+        pthread_mutex_lock(&q->lock);
+        bool sleeps = q->idle[APIQ_LANE_ANY] == 1 && q->woken[APIQ_LANE_ANY] == 0;
+        pthread_mutex_unlock(&q->lock);
+        if (sleeps) {
+            return;
+        }
+        spin(&n);
+    }
+}
+
+static unsigned
+woken(struct apiq *q)
+{
+    pthread_mutex_lock(&q->lock);
+    unsigned n = q->woken[APIQ_LANE_ANY];
+    pthread_mutex_unlock(&q->lock);
+    return n;
+}
+
+/* One slot: the sleeper would find it taken again. */
+static void
+test_who_pulls_again_wakes_no_other(void **state)
+{
+    (void)state;
+    struct race r;
+    pthread_t t;
+    struct apiq_item *it;
+    race_open(&r, 2, 1);
+    for (size_t i = 0; i < r.njobs; i++) {
+        r.jobs[i].item.level = APIQ_NORMAL;
+    }
+    push_job(&r, 0);
+    assert_int_equal(apiq_pull(r.q, APIQ_LANE_ANY, &it), ST_OK);
+    start(&t, sleeper_main, &r);
+    await_sleeper(r.q);
+    push_job(&r, 1);
+    await_sleeper(r.q);
+    apiq_done_pulling(r.q, it);
+    assert_int_equal(woken(r.q), 0);
+    finish(&r, it, RUN);
+    /* NB: the sleeper looks by itself now and then, and may have been first. */
+    enum status st = apiq_pull(r.q, APIQ_LANE_ANY, &it);
+    if (st == ST_OK) {
+        apiq_done(r.q, it);
+        finish(&r, it, RUN);
+    } else {
+        assert_int_equal(st, ST_AGAIN);
+    }
+    unsigned n = 0;
+    while (atomic_load(&r.outcome[RUN]) < r.njobs) {
+        spin(&n);
+    }
+    atomic_store(&r.over, true);
+    apiq_wake(r.q);
+    pthread_join(t, NULL);
     race_close(&r);
 }
 
@@ -435,6 +500,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_last_end_and_next_push_never_miss_each_other),
         cmocka_unit_test(test_no_sleeper_misses_a_push),
+        cmocka_unit_test(test_who_pulls_again_wakes_no_other),
         cmocka_unit_test(test_evicting_pulling_and_cancelling_the_last_has_one_outcome),
         cmocka_unit_test(test_storm_ends_every_item_once_and_keeps_every_order),
     };

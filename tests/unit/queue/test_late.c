@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backlog of a standstill while it is read up: what is stale is held, and refused where full.
- */
+/* The backlog of a standstill while it is read up: what came late is held, and refused where the
+ * level is full of it. */
 #include "queue/apiq.h"
 #include "queue/apiq_priv.h"
 #include "tests/support/cmk.h"
@@ -42,21 +42,137 @@ serve_patient(struct kit *k)
     return it->id;
 }
 
+/* Late items come in as long as this one asks for, one each 19 ms. */
+static void
+read_on(struct kit *k, int64_t ns)
+{
+    for (int64_t t = 0; t < ns; t += 19 * CLOCK_MS) {
+        kit_advance(k, 19 * CLOCK_MS);
+        (void)add_late(k, 9, 100 * CLOCK_MS);
+    }
+}
+
+static void
+test_late_items_are_held_while_more_come_in(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    (void)add_late(&k, 1, 300 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 0);
+    kit_advance(&k, 19 * CLOCK_MS);
+    (void)add_late(&k, 1, 200 * CLOCK_MS);
+    kit_advance(&k, 19 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 0);
+    kit_advance(&k, CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 1);
+    assert_int_equal(serve_patient(&k), 2);
+    kit_check_sums(&k);
+    kit_close(&k);
+}
+
+static void
+test_what_did_not_come_late_goes_meanwhile_newest_first(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    uint64_t early = kit_add_flow(&k, 1);
+    (void)add_late(&k, 1, 300 * CLOCK_MS);
+    uint64_t newer = kit_add_flow(&k, 1);
+    uint64_t other = kit_add_flow(&k, 2);
+    assert_int_equal(serve_patient(&k), newer);
+    assert_int_equal(serve_patient(&k), other);
+    assert_int_equal(serve_patient(&k), early);
+    assert_int_equal(serve_patient(&k), 0);
+    kit_check_sums(&k);
+    kit_close(&k);
+}
+
+static void
+test_late_items_are_not_held_among_many_flows(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    for (uint64_t flow = 1; flow <= 5; flow++) {
+        (void)add_late(&k, flow, 300 * CLOCK_MS);
+    }
+    assert_int_equal(serve_patient(&k), 1);
+    assert_int_equal(serve_patient(&k), 0);
+    kit_close(&k);
+}
+
+static void
+test_late_items_are_held_for_a_second_at_most(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    uint64_t first = add_late(&k, 9, 3 * CLOCK_S);
+    read_on(&k, CLOCK_S - 19 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 0);
+    read_on(&k, 19 * CLOCK_MS);
+    assert_int_not_equal(serve_patient(&k), 0);
+    assert_int_equal(kit_of(&k, first)->state, APIQ_WAITING); /* stale */
+    kit_close(&k);
+}
+
+static void
+test_late_items_are_held_no_longer_than_the_first_was_late(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    (void)add_late(&k, 9, 200 * CLOCK_MS);
+    read_on(&k, 180 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 0);
+    read_on(&k, 19 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 1);
+    kit_close(&k);
+}
+
+static void
+test_late_items_are_held_once_in_a_standstill(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    (void)add_late(&k, 1, 20 * CLOCK_MS);
+    kit_advance(&k, CLOCK_S);
+    (void)add_late(&k, 1, 300 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 2);
+    kit_advance(&k, CLOCK_S + 21 * CLOCK_MS);
+    (void)add_late(&k, 1, 300 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 0);
+    kit_close(&k);
+}
+
+/* Past the hold of what is only late. */
+static void
+open_read_up(struct kit *k)
+{
+    open_aged(k, 100);
+    (void)add_late(k, 9, CLOCK_MS);
+    kit_advance(k, 20 * CLOCK_MS);
+    assert_int_equal(serve_patient(k), 1);
+}
+
 static void
 test_stale_items_are_held_while_late_ones_come_in(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
+    open_read_up(&k);
     (void)add_late(&k, 1, STALE);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, 19 * CLOCK_MS);
     (void)add_late(&k, 1, 100 * CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 2);
+    assert_int_equal(serve_patient(&k), 3);
     kit_advance(&k, 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 1);
+    assert_int_equal(serve_patient(&k), 2);
     kit_check_sums(&k);
     kit_close(&k);
 }
@@ -110,11 +226,11 @@ test_stale_items_are_not_held_where_another_flow_has_better(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
+    open_read_up(&k);
     (void)add_late(&k, 1, STALE);
     (void)add_late(&k, 2, 100 * CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 1);
     assert_int_equal(serve_patient(&k), 2);
+    assert_int_equal(serve_patient(&k), 3);
     kit_close(&k);
 }
 
@@ -128,7 +244,7 @@ test_held_items_expire_and_fall_out_as_ever(void **state)
     (void)add_late(&k, 1, 4 * CLOCK_S);
     (void)kit_add_evicts(&k, 1);
     (void)kit_add_evicts(&k, 1);
-    assert_int_equal(serve_patient(&k), 3);
+    assert_int_equal(serve_patient(&k), 4);
     kit_check_sums(&k);
     kit_close(&k);
     open_aged(&k, 2);
@@ -145,23 +261,79 @@ test_full_level_refuses_what_comes_so_late_that_it_is_stale(void **state)
     struct kit k;
     open_aged(&k, 2);
     (void)add_late(&k, 1, 4 * CLOCK_S);
-    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE, 0));
     (void)add_late(&k, 1, 3 * CLOCK_S);
     uint64_t before = kit_stats(&k, APIQ_NORMAL).refused;
-    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE - 1));
-    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 2, STALE)); /* another holds the most */
-    assert_false(apiq_refuses_late(k.q, APIQ_INFO, 1, STALE));
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE - 1, 0));
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 2, STALE, 0)); /* another holds the most */
+    assert_false(apiq_refuses_late(k.q, APIQ_INFO, 1, STALE, 0));
     assert_int_equal(kit_stats(&k, APIQ_NORMAL).refused, before);
-    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
+    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE, 0));
     assert_int_equal(kit_stats(&k, APIQ_NORMAL).refused, before + 1);
     /* It holds what is stale, as if it had been pushed. */
     kit_advance(&k, 19 * CLOCK_MS);
-    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
+    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE, 0));
     kit_advance(&k, 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     KIT_SET(&k, order, APIQ_FIFO);
-    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE));
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, STALE, 0));
     assert_int_equal(serve_patient(&k), 1);
+    kit_close(&k);
+}
+
+/* A level that serves 1,000 a second, one at a time. */
+static void
+make_known_rate(struct kit *k)
+{
+    for (int i = 0; i < 32; i++) {
+        (void)kit_add(k);
+        (void)kit_add(k);
+        for (int j = 0; j < 2; j++) {
+            uint64_t id = kit_pull(k);
+            kit_advance(k, CLOCK_MS);
+            kit_done(k, id);
+        }
+    }
+}
+
+static void
+test_full_level_refuses_what_newer_ones_would_push_out(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    make_known_rate(&k);
+    for (int i = 0; i < 100; i++) {
+        assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 500 * CLOCK_MS, 0)); /* room */
+        (void)add_late(&k, 1, 500 * CLOCK_MS);
+    }
+    uint64_t before = kit_stats(&k, APIQ_NORMAL).refused;
+    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 120 * CLOCK_MS, 0));
+    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 120 * CLOCK_MS, CLOCK_S));
+    assert_int_equal(kit_stats(&k, APIQ_NORMAL).refused, before + 2);
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 80 * CLOCK_MS, 0)); /* 80 are behind it */
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 2, 120 * CLOCK_MS, 0));
+    KIT_SET(&k, order, APIQ_LIFO);
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 120 * CLOCK_MS, 0));
+    kit_check_sums(&k);
+    kit_close(&k);
+}
+
+/* What would fall out has no time left to be served. */
+static void
+test_full_level_refuses_none_in_favour_of_what_is_too_old(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    make_known_rate(&k);
+    (void)add_late(&k, 1, 800 * CLOCK_MS);
+    for (int i = 0; i < 99; i++) {
+        (void)add_late(&k, 1, 500 * CLOCK_MS);
+    }
+    assert_false(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 120 * CLOCK_MS, 0));
+    (void)kit_add_evicts(&k, 1);
+    assert_true(apiq_refuses_late(k.q, APIQ_NORMAL, 1, 120 * CLOCK_MS, 0));
     kit_close(&k);
 }
 
@@ -169,6 +341,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_items_are_held_while_more_come_in),
+        cmocka_unit_test(test_what_did_not_come_late_goes_meanwhile_newest_first),
+        cmocka_unit_test(test_late_items_are_not_held_among_many_flows),
+        cmocka_unit_test(test_late_items_are_held_for_a_second_at_most),
+        cmocka_unit_test(test_late_items_are_held_no_longer_than_the_first_was_late),
+        cmocka_unit_test(test_late_items_are_held_once_in_a_standstill),
         cmocka_unit_test(test_stale_items_are_held_while_late_ones_come_in),
         cmocka_unit_test(test_held_items_are_served_to_who_does_not_look_again),
         cmocka_unit_test(test_a_held_level_holds_up_no_other),
@@ -176,6 +354,8 @@ main(void)
         cmocka_unit_test(test_stale_items_are_not_held_where_another_flow_has_better),
         cmocka_unit_test(test_held_items_expire_and_fall_out_as_ever),
         cmocka_unit_test(test_full_level_refuses_what_comes_so_late_that_it_is_stale),
+        cmocka_unit_test(test_full_level_refuses_what_newer_ones_would_push_out),
+        cmocka_unit_test(test_full_level_refuses_none_in_favour_of_what_is_too_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
