@@ -305,7 +305,7 @@ give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, bool patient, struct 
 {
     struct apiq_item *it = NULL;
     bool aged = false;
-    if (!patient || !apiq_holds_late(lv, now, &it)) {
+    if (!patient || !apiq_holds_late(q, lv, &it)) {
         it = next_in_turn(lv, now, &aged);
     }
     if (it == NULL || (flow_due(it, &lv->conf) > now && patient && it->ready == FLOW_STALE &&

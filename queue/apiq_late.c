@@ -33,8 +33,9 @@ is_reading_up(const struct apiq_lv *lv, int64_t now)
 }
 
 bool
-apiq_holds_late(const struct apiq_lv *lv, int64_t now, struct apiq_item **prompt)
+apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv, struct apiq_item **prompt)
 {
+    int64_t now = clock_now(&q->clk);
     *prompt = NULL;
     if (!is_reading_up(lv, now) || lv->hold_until <= now) {
         return false;
@@ -55,13 +56,12 @@ apiq_holds_late(const struct apiq_lv *lv, int64_t now, struct apiq_item **prompt
 bool
 apiq_is_held(const struct apiq *q, const struct apiq_lv *lv)
 {
-    int64_t now = clock_now(&q->clk);
     struct apiq_item *prompt;
-    if (!is_reading_up(lv, now)) {
-        return false;
-    }
-    if (apiq_holds_late(lv, now, &prompt)) {
+    if (apiq_holds_late(q, lv, &prompt)) {
         return prompt == NULL;
+    }
+    if (!is_reading_up(lv, clock_now(&q->clk))) {
+        return false;
     }
     int flows = 0;
     for (const struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {

@@ -108,7 +108,7 @@ void apiq_note_late(struct apiq_lv *lv, int64_t late_ns, int64_t now);
 /* True while late items come in and are held; for twice adaptive_wait at most, and not longer than
  * the first was late. *prompt: what may be run nevertheless, as it did not come late, or NULL. Not
  * with more than HOLD_FLOWS flows, to keep the cost constant. */
-bool apiq_holds_late(const struct apiq_lv *lv, int64_t now, struct apiq_item **prompt);
+bool apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv, struct apiq_item **prompt);
 /* True if nothing of the level is to be run while late items come in: all of it came late and is
  * held, or is stale. Not with more than HOLD_FLOWS flows. */
 bool apiq_is_held(const struct apiq *q, const struct apiq_lv *lv);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backlog of a standstill while it is read up: what came late is held, and refused where the
  * level is full of it. */
+#include <unistd.h>
+
 #include "queue/apiq.h"
 #include "queue/apiq_priv.h"
 #include "tests/support/cmk.h"
@@ -146,6 +148,34 @@ test_late_items_are_held_once_in_a_standstill(void **state)
     (void)add_late(&k, 1, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_close(&k);
+}
+
+/* A clock that each look moves. */
+static int64_t
+tick(void *arg)
+{
+    return (*(int64_t *)arg)++;
+}
+
+/* One pull looks more than once, and the hold may end in between. */
+static void
+test_a_pull_at_the_end_of_the_hold_comes_to_an_end(void **state)
+{
+    (void)state;
+    alarm(60);
+    for (int64_t before = 0; before < 16; before++) {
+        struct kit k;
+        open_aged(&k, 100);
+        (void)add_late(&k, 1, 10 * CLOCK_MS);
+        int64_t now = clock_now(&k.clk) + 10 * CLOCK_MS - before;
+        k.q->clk = (struct clock){tick, &now};
+        uint64_t id = serve_patient(&k);
+        assert_true(before > 0 || id == 1);
+        assert_true(before < 15 || id == 0);
+        k.q->clk = k.clk;
+        kit_close(&k);
+    }
+    alarm(0);
 }
 
 /* Past the hold of what is only late. */
@@ -347,6 +377,7 @@ main(void)
         cmocka_unit_test(test_late_items_are_held_for_a_second_at_most),
         cmocka_unit_test(test_late_items_are_held_no_longer_than_the_first_was_late),
         cmocka_unit_test(test_late_items_are_held_once_in_a_standstill),
+        cmocka_unit_test(test_a_pull_at_the_end_of_the_hold_comes_to_an_end),
         cmocka_unit_test(test_stale_items_are_held_while_late_ones_come_in),
         cmocka_unit_test(test_held_items_are_served_to_who_does_not_look_again),
         cmocka_unit_test(test_a_held_level_holds_up_no_other),
