@@ -10,6 +10,8 @@
 /* Late items that come so long after the last ones are of another standstill. */
 #define LATE_APART CLOCK_S
 #define HOLD_FLOWS 4
+/* Fewer are served in no time, and nothing is won by holding them. */
+#define HOLD_CROWD 64u
 
 static int64_t
 min64(int64_t a, int64_t b)
@@ -22,7 +24,9 @@ apiq_note_late(struct apiq_lv *lv, int64_t late_ns, int64_t now)
 {
     if (lv->late_until == 0 || now - lv->late_until > LATE_APART) {
         lv->hold_until = now + min64(late_ns, 2 * lv->conf.adaptive_wait_ns);
+        lv->crowded = false;
     }
+    lv->crowded = lv->crowded || lv->st.depth >= HOLD_CROWD;
     lv->late_until = now + LATE_GAP;
 }
 
@@ -37,7 +41,7 @@ apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv, struct apiq_item
 {
     int64_t now = clock_now(&q->clk);
     *prompt = NULL;
-    if (!is_reading_up(lv, now) || lv->hold_until <= now) {
+    if (!is_reading_up(lv, now) || lv->hold_until <= now || !lv->crowded) {
         return false;
     }
     int flows = 0;

@@ -45,7 +45,8 @@ struct apiq_lv {
     uint64_t departed;  /* see apiq_departed */
     unsigned passed;    /* pulls of upper levels since one of this, while it could run something */
     int64_t late_until; /* late items have come in lately: until then. See apiq_late.c */
-    int64_t hold_until; /* while they do, but not longer, they are held */
+    int64_t hold_until; /* while they do, but not longer, they are held, */
+    bool crowded;       /* once so many wait that it is worth it */
     struct meter meter;
     struct apiq_level_stats st;
 };
@@ -107,7 +108,7 @@ void apiq_drop_cancelled(struct apiq *q, struct apiq_item *it, struct list_node 
 void apiq_note_late(struct apiq_lv *lv, int64_t late_ns, int64_t now);
 /* True while late items come in and are held; for twice adaptive_wait at most, and not longer than
  * the first was late. *prompt: what may be run nevertheless, as it did not come late, or NULL. Not
- * with more than HOLD_FLOWS flows, to keep the cost constant. */
+ * before HOLD_CROWD wait, nor with more than HOLD_FLOWS flows, to keep the cost constant. */
 bool apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv, struct apiq_item **prompt);
 /* True if nothing of the level is to be run while late items come in: all of it came late and is
  * held, or is stale. Not with more than HOLD_FLOWS flows. */

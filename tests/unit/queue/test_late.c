@@ -54,22 +54,66 @@ read_on(struct kit *k, int64_t ns)
     }
 }
 
+/* As many late items of the flow as make a crowd: the next one has the id 65. */
+static void
+open_crowded(struct kit *k, uint64_t flow, int64_t late_ns)
+{
+    open_aged(k, 1000);
+    for (int i = 0; i < 64; i++) {
+        (void)add_late(k, flow, late_ns);
+    }
+}
+
 static void
 test_late_items_are_held_while_more_come_in(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
-    (void)add_late(&k, 1, 300 * CLOCK_MS);
+    open_crowded(&k, 1, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, 19 * CLOCK_MS);
     (void)add_late(&k, 1, 200 * CLOCK_MS);
     kit_advance(&k, 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 1);
-    assert_int_equal(serve_patient(&k), 2);
+    for (uint64_t id = 1; id <= 65; id++) {
+        assert_int_equal(serve_patient(&k), id);
+    }
     kit_check_sums(&k);
+    kit_close(&k);
+}
+
+static void
+test_late_items_are_not_held_before_many_wait(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_crowded(&k, 1, 300 * CLOCK_MS);
+    assert_int_equal(kit_serve(&k), 1);
+    assert_int_equal(serve_patient(&k), 0);
+    kit_close(&k);
+    open_aged(&k, 100);
+    for (int i = 0; i < 63; i++) {
+        (void)add_late(&k, 1, 300 * CLOCK_MS);
+    }
+    assert_int_equal(serve_patient(&k), 1);
+    kit_close(&k);
+}
+
+/* All of one order key: one of them is runnable. */
+static void
+test_what_waits_for_its_order_key_counts_as_waiting(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 100);
+    for (int i = 0; i < 64; i++) {
+        struct apiq_item *it = kit_item(&k);
+        it->order_key = 7;
+        it->late_ns = 300 * CLOCK_MS;
+        (void)kit_push(&k, it);
+    }
+    assert_int_equal(serve_patient(&k), 0);
     kit_close(&k);
 }
 
@@ -78,9 +122,8 @@ test_what_did_not_come_late_goes_meanwhile_newest_first(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
+    open_crowded(&k, 1, 300 * CLOCK_MS);
     uint64_t early = kit_add_flow(&k, 1);
-    (void)add_late(&k, 1, 300 * CLOCK_MS);
     uint64_t newer = kit_add_flow(&k, 1);
     uint64_t other = kit_add_flow(&k, 2);
     assert_int_equal(serve_patient(&k), newer);
@@ -96,12 +139,13 @@ test_late_items_are_not_held_among_many_flows(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
-    for (uint64_t flow = 1; flow <= 5; flow++) {
+    open_crowded(&k, 1, 300 * CLOCK_MS);
+    for (uint64_t flow = 2; flow <= 4; flow++) {
         (void)add_late(&k, flow, 300 * CLOCK_MS);
     }
-    assert_int_equal(serve_patient(&k), 1);
     assert_int_equal(serve_patient(&k), 0);
+    (void)add_late(&k, 5, 300 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 1);
     kit_close(&k);
 }
 
@@ -110,13 +154,11 @@ test_late_items_are_held_for_a_second_at_most(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
-    uint64_t first = add_late(&k, 9, 3 * CLOCK_S);
+    open_crowded(&k, 9, 3 * CLOCK_S);
     read_on(&k, CLOCK_S - 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     read_on(&k, 19 * CLOCK_MS);
-    assert_int_not_equal(serve_patient(&k), 0);
-    assert_int_equal(kit_of(&k, first)->state, APIQ_WAITING); /* stale */
+    assert_true(serve_patient(&k) > 64); /* the others are stale */
     kit_close(&k);
 }
 
@@ -125,8 +167,7 @@ test_late_items_are_held_no_longer_than_the_first_was_late(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
-    (void)add_late(&k, 9, 200 * CLOCK_MS);
+    open_crowded(&k, 9, 200 * CLOCK_MS);
     read_on(&k, 180 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     read_on(&k, 19 * CLOCK_MS);
@@ -139,11 +180,12 @@ test_late_items_are_held_once_in_a_standstill(void **state)
 {
     (void)state;
     struct kit k;
-    open_aged(&k, 100);
-    (void)add_late(&k, 1, 20 * CLOCK_MS);
+    open_crowded(&k, 1, 20 * CLOCK_MS);
     kit_advance(&k, CLOCK_S);
-    (void)add_late(&k, 1, 300 * CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 2);
+    for (int i = 0; i < 64; i++) {
+        (void)add_late(&k, 1, 300 * CLOCK_MS);
+    }
+    assert_int_not_equal(serve_patient(&k), 0);
     kit_advance(&k, CLOCK_S + 21 * CLOCK_MS);
     (void)add_late(&k, 1, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
@@ -165,8 +207,7 @@ test_a_pull_at_the_end_of_the_hold_comes_to_an_end(void **state)
     alarm(60);
     for (int64_t before = 0; before < 16; before++) {
         struct kit k;
-        open_aged(&k, 100);
-        (void)add_late(&k, 1, 10 * CLOCK_MS);
+        open_crowded(&k, 1, 10 * CLOCK_MS);
         int64_t now = clock_now(&k.clk) + 10 * CLOCK_MS - before;
         k.q->clk = (struct clock){tick, &now};
         uint64_t id = serve_patient(&k);
@@ -178,31 +219,21 @@ test_a_pull_at_the_end_of_the_hold_comes_to_an_end(void **state)
     alarm(0);
 }
 
-/* Past the hold of what is only late. */
-static void
-open_read_up(struct kit *k)
-{
-    open_aged(k, 100);
-    (void)add_late(k, 9, CLOCK_MS);
-    kit_advance(k, 20 * CLOCK_MS);
-    assert_int_equal(serve_patient(k), 1);
-}
-
 static void
 test_stale_items_are_held_while_late_ones_come_in(void **state)
 {
     (void)state;
     struct kit k;
-    open_read_up(&k);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, 19 * CLOCK_MS);
     (void)add_late(&k, 1, 100 * CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 3);
+    assert_int_equal(serve_patient(&k), 2);
     kit_advance(&k, 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, CLOCK_MS);
-    assert_int_equal(serve_patient(&k), 2);
+    assert_int_equal(serve_patient(&k), 1);
     kit_check_sums(&k);
     kit_close(&k);
 }
@@ -256,11 +287,11 @@ test_stale_items_are_not_held_where_another_flow_has_better(void **state)
 {
     (void)state;
     struct kit k;
-    open_read_up(&k);
+    open_aged(&k, 100);
     (void)add_late(&k, 1, STALE);
     (void)add_late(&k, 2, 100 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 1);
     assert_int_equal(serve_patient(&k), 2);
-    assert_int_equal(serve_patient(&k), 3);
     kit_close(&k);
 }
 
@@ -274,7 +305,7 @@ test_held_items_expire_and_fall_out_as_ever(void **state)
     (void)add_late(&k, 1, 4 * CLOCK_S);
     (void)kit_add_evicts(&k, 1);
     (void)kit_add_evicts(&k, 1);
-    assert_int_equal(serve_patient(&k), 4);
+    assert_int_equal(serve_patient(&k), 3);
     kit_check_sums(&k);
     kit_close(&k);
     open_aged(&k, 2);
@@ -372,6 +403,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_items_are_held_while_more_come_in),
+        cmocka_unit_test(test_late_items_are_not_held_before_many_wait),
+        cmocka_unit_test(test_what_waits_for_its_order_key_counts_as_waiting),
         cmocka_unit_test(test_what_did_not_come_late_goes_meanwhile_newest_first),
         cmocka_unit_test(test_late_items_are_not_held_among_many_flows),
         cmocka_unit_test(test_late_items_are_held_for_a_second_at_most),
