@@ -222,7 +222,9 @@ park(struct api *a, struct api_request *r, const struct group_who *who)
     enum ledger_end why;
     struct list_node displaced;
     list_init(&displaced);
+    int64_t unread = r->item.late_ns;
     r->was_parked = true;
+    r->item.late_ns = 0; /* it waits here now; NB: another thread may let it in at once */
     admission_entry(&r->group, &group_ops, &a->rooms[r->item.level], &r->item);
     ledger_park(a->ledger, &r->ticket);
     groups_park(a->groups, &r->group, who, &displaced, &ans);
@@ -233,6 +235,7 @@ park(struct api *a, struct api_request *r, const struct group_who *who)
         end_unrun(a, r, why, ans.drain_ns);
     } else {
         r->group.permit = ans.permit;
+        r->item.late_ns = unread;
         ledger_unpark(a->ledger, &r->ticket);
         enqueue(a, r);
     }

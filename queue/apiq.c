@@ -285,11 +285,10 @@ end_turn(struct apiq_lv *lv, struct apiq_flow *f)
     list_push_back(&lv->turns, &f->turn_node);
 }
 
-/* The item that is next in the flow whose turn it is. */
+/* The item that is next in the flow. */
 static struct apiq_item *
-next_in_turn(struct apiq_lv *lv, int64_t now, bool *aged)
+next_of(struct apiq_lv *lv, struct apiq_flow *f, int64_t now, bool *aged)
 {
-    struct apiq_flow *f = LIST_ENTRY(lv->turns.next, struct apiq_flow, turn_node);
     struct flow_rule rule = {.conf = &lv->conf, .now = now};
     apiq_judge(lv, f, now);
     if (flow_wants_aged(f, &rule)) {
@@ -298,15 +297,19 @@ next_in_turn(struct apiq_lv *lv, int64_t now, bool *aged)
     return flow_next(f, &rule, aged);
 }
 
-/* The item that is next; its flow's turn is counted if it is to be run.
- * ST_AGAIN: only to a patient puller, who now knows that it is held. */
+/* The item that is next in the flow whose turn it is, or, where late ones are held, of what is not;
+ * its flow's turn is counted if it is to be run.
+ * ST_AGAIN: only to a patient puller, who now knows that all is held. */
 static enum status
 give_next(struct apiq *q, struct apiq_lv *lv, int64_t now, bool patient, struct apiq_item **out)
 {
     struct apiq_item *it = NULL;
     bool aged = false;
-    if (!patient || !apiq_holds_late(q, lv, &it)) {
-        it = next_in_turn(lv, now, &aged);
+    bool holds = patient && apiq_holds_late(q, lv);
+    struct apiq_flow *f =
+        holds ? apiq_unheld(lv) : LIST_ENTRY(lv->turns.next, struct apiq_flow, turn_node);
+    if (f != NULL) {
+        it = holds && apiq_is_crowded(f) ? flow_prompt(f) : next_of(lv, f, now, &aged);
     }
     if (it == NULL || (flow_due(it, &lv->conf) > now && patient && it->ready == FLOW_STALE &&
                        apiq_is_held(q, lv))) {

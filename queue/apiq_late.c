@@ -9,9 +9,11 @@
 #define LATE_GAP (20 * CLOCK_MS)
 /* Late items that come so long after the last ones are of another standstill. */
 #define LATE_APART CLOCK_S
-#define HOLD_FLOWS 4
-/* Fewer are served in no time, and nothing is won by holding them. */
+/* What is read up sooner than that needs no help. */
+#define HOLD_AFTER (100 * CLOCK_MS)
+/* A flow of fewer is served in no time, and nothing is won by holding it. */
 #define HOLD_CROWD 64u
+#define HOLD_FLOWS 4
 
 static int64_t
 min64(int64_t a, int64_t b)
@@ -23,10 +25,9 @@ void
 apiq_note_late(struct apiq_lv *lv, int64_t late_ns, int64_t now)
 {
     if (lv->late_until == 0 || now - lv->late_until > LATE_APART) {
+        lv->hold_from = now + HOLD_AFTER;
         lv->hold_until = now + min64(late_ns, 2 * lv->conf.adaptive_wait_ns);
-        lv->crowded = false;
     }
-    lv->crowded = lv->crowded || lv->st.depth >= HOLD_CROWD;
     lv->late_until = now + LATE_GAP;
 }
 
@@ -36,45 +37,76 @@ is_reading_up(const struct apiq_lv *lv, int64_t now)
     return lv->conf.order == APIQ_ADAPTIVE && lv->late_until > now;
 }
 
-bool
-apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv, struct apiq_item **prompt)
+static struct apiq_flow *
+flow_at(struct list_node *turn)
 {
-    int64_t now = clock_now(&q->clk);
-    *prompt = NULL;
-    if (!is_reading_up(lv, now) || lv->hold_until <= now || !lv->crowded) {
-        return false;
-    }
+    return LIST_ENTRY(turn, struct apiq_flow, turn_node);
+}
+
+static bool
+has_few_flows(const struct apiq_lv *lv)
+{
     int flows = 0;
-    for (struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
+    for (const struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
         if (++flows > HOLD_FLOWS) {
             return false;
-        }
-        *prompt = flow_prompt(LIST_ENTRY(n, struct apiq_flow, turn_node));
-        if (*prompt != NULL) {
-            return true;
         }
     }
     return true;
 }
 
 bool
+apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv)
+{
+    int64_t now = clock_now(&q->clk);
+    return is_reading_up(lv, now) && lv->hold_from <= now && now < lv->hold_until &&
+           has_few_flows(lv);
+}
+
+bool
+apiq_is_crowded(const struct apiq_flow *f)
+{
+    return f->depth >= HOLD_CROWD;
+}
+
+struct apiq_flow *
+apiq_unheld(const struct apiq_lv *lv)
+{
+    for (struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
+        struct apiq_flow *f = flow_at(n);
+        if (apiq_is_crowded(f) ? flow_prompt(f) != NULL : f->n_stale < f->runnable) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+bool
 apiq_is_held(const struct apiq *q, const struct apiq_lv *lv)
 {
-    struct apiq_item *prompt;
-    if (apiq_holds_late(q, lv, &prompt)) {
-        return prompt == NULL;
+    if (apiq_holds_late(q, lv)) {
+        return apiq_unheld(lv) == NULL;
     }
-    if (!is_reading_up(lv, clock_now(&q->clk))) {
+    if (!is_reading_up(lv, clock_now(&q->clk)) || !has_few_flows(lv)) {
         return false;
     }
-    int flows = 0;
-    for (const struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
-        const struct apiq_flow *f = LIST_ENTRY(n, struct apiq_flow, turn_node);
-        if (++flows > HOLD_FLOWS || f->n_stale < f->runnable) {
+    for (struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
+        if (flow_at(n)->n_stale < flow_at(n)->runnable) {
             return false;
         }
     }
     return true;
+}
+
+int64_t
+apiq_next_look(const struct apiq *q, int64_t now, int64_t usual)
+{
+    for (unsigned i = 0; i < APIQ_LEVELS; i++) {
+        if (q->lv[i].late_until > now) {
+            return min64(usual, LATE_GAP);
+        }
+    }
+    return usual;
 }
 
 /* What came behind it is presumed to be as much as the level serves in the time it lay unread; if
@@ -83,7 +115,7 @@ apiq_is_held(const struct apiq *q, const struct apiq_lv *lv)
 static bool
 falls_out_anyway(const struct apiq_lv *lv, const struct apiq_flow *f, int64_t late_ns, int64_t now)
 {
-    double behind = meter_rate(&lv->meter, now) * (double)late_ns / (double)CLOCK_S;
+    double behind = apiq_rate(lv, now) * (double)late_ns / (double)CLOCK_S;
     struct flow_rule rule = {.conf = &lv->conf, .now = now};
     return behind >= (double)lv->conf.max_entries && flow_has_time(flow_oldest(f), &rule);
 }

@@ -272,6 +272,12 @@ apiq_key_release(struct apiq *q, struct apiq_item *it)
     put_key(q, key);
 }
 
+double
+apiq_rate(const struct apiq_lv *lv, int64_t now)
+{
+    return lv->meter.ended >= TRUSTED_SAMPLES ? meter_rate(&lv->meter, now) : 0.0;
+}
+
 /* How long it takes, at the level's recent rate, to serve what is runnable of the flow, while the
  * other flows get as many turns as it gets; but not longer than all of the level takes. */
 static int64_t
@@ -279,7 +285,7 @@ time_ahead(const struct apiq_lv *lv, const struct apiq_flow *f, int64_t now)
 {
     double n = (double)(f->runnable - f->n_stale) * (double)lv->heavy.flows;
     double all = (double)lv->runnable;
-    double rate = lv->meter.ended >= TRUSTED_SAMPLES ? meter_rate(&lv->meter, now) : 0.0;
+    double rate = apiq_rate(lv, now);
     return rate > 0.0 ? (int64_t)((n < all ? n : all) / rate * (double)CLOCK_S) : 0;
 }
 

@@ -45,8 +45,8 @@ struct apiq_lv {
     uint64_t departed;  /* see apiq_departed */
     unsigned passed;    /* pulls of upper levels since one of this, while it could run something */
     int64_t late_until; /* late items have come in lately: until then. See apiq_late.c */
-    int64_t hold_until; /* while they do, but not longer, they are held, */
-    bool crowded;       /* once so many wait that it is worth it */
+    int64_t hold_from;  /* while they do, from then */
+    int64_t hold_until; /* to then they are held */
     struct meter meter;
     struct apiq_level_stats st;
 };
@@ -94,6 +94,8 @@ void apiq_unlink(struct apiq *q, struct apiq_item *it, bool to_run);
 void apiq_key_release(struct apiq *q, struct apiq_item *it);
 /* The order in force of the flow and its level, after anything it depends on has changed. */
 void apiq_judge(struct apiq_lv *lv, struct apiq_flow *f, int64_t now);
+/* What the level has served in a second lately; 0: not known. */
+double apiq_rate(const struct apiq_lv *lv, int64_t now);
 /* An item that has expired, or NULL. Looks at the first of each class only. */
 struct apiq_item *apiq_find_expired(struct apiq *q, int64_t now);
 /* Ends waiting items of the level until its limits hold; never `keep` (or NULL). */
@@ -106,13 +108,18 @@ void apiq_drop_cancelled(struct apiq *q, struct apiq_item *it, struct list_node 
 
 /* A late item has come in. */
 void apiq_note_late(struct apiq_lv *lv, int64_t late_ns, int64_t now);
-/* True while late items come in and are held; for twice adaptive_wait at most, and not longer than
- * the first was late. *prompt: what may be run nevertheless, as it did not come late, or NULL. Not
- * before HOLD_CROWD wait, nor with more than HOLD_FLOWS flows, to keep the cost constant. */
-bool apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv, struct apiq_item **prompt);
+/* True while late items have come in for a while and are held; not longer than twice adaptive_wait,
+ * nor than the first was late. Not with more than HOLD_FLOWS flows, to keep the cost constant. */
+bool apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv);
+/* The first flow of which something may be run all the same: it is no crowd, or flow_prompt (and
+ * nothing else) may be. NULL: none. */
+struct apiq_flow *apiq_unheld(const struct apiq_lv *lv);
+bool apiq_is_crowded(const struct apiq_flow *f);
 /* True if nothing of the level is to be run while late items come in: all of it came late and is
  * held, or is stale. Not with more than HOLD_FLOWS flows. */
 bool apiq_is_held(const struct apiq *q, const struct apiq_lv *lv);
+/* How long a timed sleeper sleeps: `usual`, or less where a hold may end. */
+int64_t apiq_next_look(const struct apiq *q, int64_t now, int64_t usual);
 
 /* apiq_wait.c */
 

@@ -41,6 +41,17 @@ choose(struct apiq *q, enum apiq_lane lane, bool *signals)
     return true;
 }
 
+/* Chooses a sleeper for what can be run; false: there is nothing, or nobody for it. */
+static bool
+choose_server(struct apiq *q, bool *signals)
+{
+    bool op = apiq_level_servable(q, APIQ_OPERATOR, true) && q->woken[APIQ_LANE_OPERATOR] == 0 &&
+              !choose(q, APIQ_LANE_OPERATOR, signals);
+    return (op || apiq_level_servable(q, APIQ_NORMAL, true) ||
+            apiq_level_servable(q, APIQ_INFO, true)) &&
+           (q->woken[APIQ_LANE_ANY] > 0 || choose(q, APIQ_LANE_ANY, signals));
+}
+
 /* Whom to wake, as the state asks for. */
 static void
 choose_sleepers(struct apiq *q, bool *signals)
@@ -52,17 +63,19 @@ choose_sleepers(struct apiq *q, bool *signals)
         (void)(choose(q, APIQ_LANE_OPERATOR, signals) || choose(q, APIQ_LANE_ANY, signals));
         return;
     }
-    bool op = apiq_level_servable(q, APIQ_OPERATOR, true) && q->woken[APIQ_LANE_OPERATOR] == 0 &&
-              !choose(q, APIQ_LANE_OPERATOR, signals);
-    if (op || apiq_level_servable(q, APIQ_NORMAL, true) ||
-        apiq_level_servable(q, APIQ_INFO, true)) {
-        if (q->woken[APIQ_LANE_ANY] > 0 || choose(q, APIQ_LANE_ANY, signals)) {
-            return;
-        }
-    }
-    if (q->timed == 0 && q->woken[APIQ_LANE_OPERATOR] == 0 &&
+    if (!choose_server(q, signals) && q->timed == 0 && q->woken[APIQ_LANE_OPERATOR] == 0 &&
         !choose(q, APIQ_LANE_OPERATOR, signals) && q->woken[APIQ_LANE_ANY] == 0) {
         (void)choose(q, APIQ_LANE_ANY, signals);
+    }
+}
+
+static void
+signal_chosen(struct apiq *q, const bool *signals)
+{
+    for (int lane = 0; lane < 2; lane++) {
+        if (signals[lane]) {
+            pthread_cond_signal(&q->wake[lane]);
+        }
     }
 }
 
@@ -73,11 +86,19 @@ apiq_unlock_kick(struct apiq *q)
     bool signals[2] = {false, false};
     choose_sleepers(q, signals);
     pthread_mutex_unlock(&q->lock);
-    for (int lane = 0; lane < 2; lane++) {
-        if (signals[lane]) {
-            pthread_cond_signal(&q->wake[lane]);
-        }
+    signal_chosen(q, signals);
+}
+
+/* Who found nothing: there may be something for another. NB: what is held can be run from some time
+ * on, without any change that would wake one who may run it. */
+static void
+hand_on(struct apiq *q)
+{
+    bool signals[2] = {false, false};
+    if (q->depth > 0 && !q->closed) {
+        (void)choose_server(q, signals);
     }
+    signal_chosen(q, signals);
 }
 
 static void
@@ -89,7 +110,8 @@ sleep_once(struct apiq *q, enum apiq_lane lane)
     } else {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
-        int64_t at = (int64_t)ts.tv_sec * CLOCK_S + ts.tv_nsec + EXPIRY_TICK;
+        int64_t at = (int64_t)ts.tv_sec * CLOCK_S + ts.tv_nsec;
+        at += apiq_next_look(q, at, EXPIRY_TICK);
         ts.tv_sec = (time_t)(at / CLOCK_S);
         ts.tv_nsec = (long)(at % CLOCK_S);
         q->timed++;
@@ -113,6 +135,7 @@ apiq_pull_wait(struct apiq *q, enum apiq_lane lane, const atomic_bool *stop, str
         if (st != ST_AGAIN) {
             break;
         }
+        hand_on(q);
         sleep_once(q, lane);
     }
     apiq_unlock_kick(q);

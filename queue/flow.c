@@ -198,14 +198,22 @@ newest_runnable(struct apiq_flow *f)
     return fresh->seq > woken->seq ? fresh : woken;
 }
 
+static struct apiq_item *
+last_prompt(struct list_node *list)
+{
+    struct apiq_item *it = list_is_empty(list) ? NULL : ready_item(list->prev);
+    return it != NULL && it->late_ns == 0 ? it : NULL;
+}
+
 struct apiq_item *
 flow_prompt(struct apiq_flow *f)
 {
-    if (f->runnable == f->n_stale) {
-        return NULL;
+    struct apiq_item *fresh = last_prompt(&f->fresh);
+    struct apiq_item *woken = last_prompt(&f->woken);
+    if (fresh == NULL || woken == NULL) {
+        return fresh != NULL ? fresh : woken;
     }
-    struct apiq_item *it = newest_runnable(f);
-    return it->late_ns == 0 ? it : NULL;
+    return fresh->seq > woken->seq ? fresh : woken;
 }
 
 struct apiq_item *

@@ -243,12 +243,12 @@ test_no_sleeper_misses_a_push(void **state)
 
 /* Waits until one sleeps, and nobody is on the way to it. */
 static void
-await_sleeper(struct apiq *q)
+await_sleeper(struct apiq *q, enum apiq_lane lane)
 {
     unsigned n = 0;
     for (;;) {
         pthread_mutex_lock(&q->lock);
-        bool sleeps = q->idle[APIQ_LANE_ANY] == 1 && q->woken[APIQ_LANE_ANY] == 0;
+        bool sleeps = q->idle[lane] == 1 && q->woken[lane] == 0;
         pthread_mutex_unlock(&q->lock);
         if (sleeps) {
             return;
@@ -281,9 +281,9 @@ test_who_pulls_again_wakes_no_other(void **state)
     push_job(&r, 0);
     assert_int_equal(apiq_pull(r.q, APIQ_LANE_ANY, &it), ST_OK);
     start(&t, sleeper_main, &r);
-    await_sleeper(r.q);
+    await_sleeper(r.q, APIQ_LANE_ANY);
     push_job(&r, 1);
-    await_sleeper(r.q);
+    await_sleeper(r.q, APIQ_LANE_ANY);
     apiq_done_pulling(r.q, it);
     assert_int_equal(woken(r.q), 0);
     finish(&r, it, RUN);
@@ -302,6 +302,45 @@ test_who_pulls_again_wakes_no_other(void **state)
     atomic_store(&r.over, true);
     apiq_wake(r.q);
     pthread_join(t, NULL);
+    race_close(&r);
+}
+
+static void *
+operator_main(void *arg)
+{
+    struct race *r = arg;
+    struct apiq_item *it;
+    enum status st;
+    while ((st = apiq_pull_wait(r->q, APIQ_LANE_OPERATOR, &r->over, &it)) != ST_AGAIN) {
+        finish(r, it, st == ST_EXPIRED ? EXPIRED : RUN);
+    }
+    return NULL;
+}
+
+/* It came late and stale, so it is held for 20 ms; nothing happens after that. */
+static void
+test_what_was_held_is_run_without_another_event(void **state)
+{
+    (void)state;
+    struct race r;
+    pthread_t t[2];
+    race_open(&r, 1, 0);
+    start(&t[0], sleeper_main, &r);
+    start(&t[1], operator_main, &r);
+    await_sleeper(r.q, APIQ_LANE_ANY);
+    await_sleeper(r.q, APIQ_LANE_OPERATOR);
+    r.jobs[0].item.level = APIQ_INFO;
+    r.jobs[0].item.late_ns = 1500 * CLOCK_MS;
+    push_job(&r, 0);
+    unsigned n = 0;
+    while (atomic_load(&r.jobs[0].ends) == 0) {
+        spin(&n);
+    }
+    assert_int_equal(atomic_load(&r.outcome[RUN]), 1);
+    atomic_store(&r.over, true);
+    apiq_wake(r.q);
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
     race_close(&r);
 }
 
@@ -501,6 +540,7 @@ main(void)
         cmocka_unit_test(test_last_end_and_next_push_never_miss_each_other),
         cmocka_unit_test(test_no_sleeper_misses_a_push),
         cmocka_unit_test(test_who_pulls_again_wakes_no_other),
+        cmocka_unit_test(test_what_was_held_is_run_without_another_event),
         cmocka_unit_test(test_evicting_pulling_and_cancelling_the_last_has_one_outcome),
         cmocka_unit_test(test_storm_ends_every_item_once_and_keeps_every_order),
     };

@@ -54,7 +54,18 @@ read_on(struct kit *k, int64_t ns)
     }
 }
 
-/* As many late items of the flow as make a crowd: the next one has the id 65. */
+/* Late items come in until what is late is held: five more of the flow. */
+static void
+read_a_while(struct kit *k, uint64_t flow, int64_t late_ns)
+{
+    for (int i = 0; i < 5; i++) {
+        kit_advance(k, 20 * CLOCK_MS - 1);
+        (void)add_late(k, flow, late_ns);
+    }
+    kit_advance(k, 5);
+}
+
+/* So many of the flow as make a crowd, 100 ms ago. The next one has the id 70. */
 static void
 open_crowded(struct kit *k, uint64_t flow, int64_t late_ns)
 {
@@ -62,6 +73,7 @@ open_crowded(struct kit *k, uint64_t flow, int64_t late_ns)
     for (int i = 0; i < 64; i++) {
         (void)add_late(k, flow, late_ns);
     }
+    read_a_while(k, flow, late_ns);
 }
 
 static void
@@ -71,12 +83,11 @@ test_late_items_are_held_while_more_come_in(void **state)
     struct kit k;
     open_crowded(&k, 1, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
-    kit_advance(&k, 19 * CLOCK_MS);
     (void)add_late(&k, 1, 200 * CLOCK_MS);
     kit_advance(&k, 19 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_advance(&k, CLOCK_MS);
-    for (uint64_t id = 1; id <= 65; id++) {
+    for (uint64_t id = 1; id <= 70; id++) {
         assert_int_equal(serve_patient(&k), id);
     }
     kit_check_sums(&k);
@@ -84,19 +95,29 @@ test_late_items_are_held_while_more_come_in(void **state)
 }
 
 static void
-test_late_items_are_not_held_before_many_wait(void **state)
+test_late_items_are_not_held_at_first(void **state)
+{
+    (void)state;
+    struct kit k;
+    open_aged(&k, 1000);
+    for (int i = 0; i < 1000; i++) {
+        (void)add_late(&k, 1, 300 * CLOCK_MS);
+    }
+    assert_int_equal(serve_patient(&k), 1);
+    kit_close(&k);
+}
+
+static void
+test_few_late_items_are_not_held_beside_a_crowd(void **state)
 {
     (void)state;
     struct kit k;
     open_crowded(&k, 1, 300 * CLOCK_MS);
-    assert_int_equal(kit_serve(&k), 1);
+    (void)add_late(&k, 2, 300 * CLOCK_MS);
+    (void)add_late(&k, 2, 300 * CLOCK_MS);
+    assert_int_equal(serve_patient(&k), 70);
+    assert_int_equal(serve_patient(&k), 71);
     assert_int_equal(serve_patient(&k), 0);
-    kit_close(&k);
-    open_aged(&k, 100);
-    for (int i = 0; i < 63; i++) {
-        (void)add_late(&k, 1, 300 * CLOCK_MS);
-    }
-    assert_int_equal(serve_patient(&k), 1);
     kit_close(&k);
 }
 
@@ -113,6 +134,7 @@ test_what_waits_for_its_order_key_counts_as_waiting(void **state)
         it->late_ns = 300 * CLOCK_MS;
         (void)kit_push(&k, it);
     }
+    read_a_while(&k, 1, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_close(&k);
 }
@@ -143,8 +165,9 @@ test_late_items_are_not_held_among_many_flows(void **state)
     for (uint64_t flow = 2; flow <= 4; flow++) {
         (void)add_late(&k, flow, 300 * CLOCK_MS);
     }
-    assert_int_equal(serve_patient(&k), 0);
+    assert_int_equal(serve_patient(&k), 70);
     (void)add_late(&k, 5, 300 * CLOCK_MS);
+    (void)add_late(&k, 6, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 1);
     kit_close(&k);
 }
@@ -155,10 +178,10 @@ test_late_items_are_held_for_a_second_at_most(void **state)
     (void)state;
     struct kit k;
     open_crowded(&k, 9, 3 * CLOCK_S);
-    read_on(&k, CLOCK_S - 19 * CLOCK_MS);
+    read_on(&k, 880 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     read_on(&k, 19 * CLOCK_MS);
-    assert_true(serve_patient(&k) > 64); /* the others are stale */
+    assert_true(serve_patient(&k) > 69); /* the others are stale */
     kit_close(&k);
 }
 
@@ -168,9 +191,9 @@ test_late_items_are_held_no_longer_than_the_first_was_late(void **state)
     (void)state;
     struct kit k;
     open_crowded(&k, 9, 200 * CLOCK_MS);
-    read_on(&k, 180 * CLOCK_MS);
+    read_on(&k, 76 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
-    read_on(&k, 19 * CLOCK_MS);
+    read_on(&k, 38 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 1);
     kit_close(&k);
 }
@@ -180,14 +203,13 @@ test_late_items_are_held_once_in_a_standstill(void **state)
 {
     (void)state;
     struct kit k;
-    open_crowded(&k, 1, 20 * CLOCK_MS);
+    open_crowded(&k, 1, 110 * CLOCK_MS);
     kit_advance(&k, CLOCK_S);
-    for (int i = 0; i < 64; i++) {
-        (void)add_late(&k, 1, 300 * CLOCK_MS);
-    }
+    read_a_while(&k, 1, 300 * CLOCK_MS);
     assert_int_not_equal(serve_patient(&k), 0);
     kit_advance(&k, CLOCK_S + 21 * CLOCK_MS);
     (void)add_late(&k, 1, 300 * CLOCK_MS);
+    read_a_while(&k, 1, 300 * CLOCK_MS);
     assert_int_equal(serve_patient(&k), 0);
     kit_close(&k);
 }
@@ -207,8 +229,8 @@ test_a_pull_at_the_end_of_the_hold_comes_to_an_end(void **state)
     alarm(60);
     for (int64_t before = 0; before < 16; before++) {
         struct kit k;
-        open_crowded(&k, 1, 10 * CLOCK_MS);
-        int64_t now = clock_now(&k.clk) + 10 * CLOCK_MS - before;
+        open_crowded(&k, 1, 300 * CLOCK_MS);
+        int64_t now = clock_now(&k.clk) + 20 * CLOCK_MS - 5 - before;
         k.q->clk = (struct clock){tick, &now};
         uint64_t id = serve_patient(&k);
         assert_true(before > 0 || id == 1);
@@ -403,7 +425,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_items_are_held_while_more_come_in),
-        cmocka_unit_test(test_late_items_are_not_held_before_many_wait),
+        cmocka_unit_test(test_late_items_are_not_held_at_first),
+        cmocka_unit_test(test_few_late_items_are_not_held_beside_a_crowd),
         cmocka_unit_test(test_what_waits_for_its_order_key_counts_as_waiting),
         cmocka_unit_test(test_what_did_not_come_late_goes_meanwhile_newest_first),
         cmocka_unit_test(test_late_items_are_not_held_among_many_flows),
