@@ -21,7 +21,7 @@
  * take twice that long at the recent rate. Then newest first until both are below half of this.
  * Under adaptive, one without a deadline of its own that has waited twice adaptive_wait is stale:
  * its client has probably left, so it is run when nothing else of its flow is runnable. While late
- * items come in, sleepers run none that is stale, and for twice adaptive_wait none that came late.
+ * items come in, sleepers run none that is stale and, for twice adaptive_wait, no late crowd.
  * For six bounds after a standstill (an item came late by half a bound or more), newest first
  * becomes the oldest that has the time (as for aged_share): the load before it was served.
  * An item with an order key is runnable when no earlier one of its key waits or runs; until then it

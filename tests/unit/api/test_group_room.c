@@ -45,6 +45,30 @@ test_group_let_in_needs_room_in_the_queue_and_evicts_nothing(void **state)
     assert_string_equal(rig.ran, "a12pppppppppppppppppppp");
 }
 
+/* After a standstill: what waited in the group does not count as read up only now. */
+static void
+test_group_what_was_parked_is_not_late_when_it_is_let_in(void **state)
+{
+    (void)state;
+    clock_fake_advance(&rig.now, 100 * CLOCK_S);
+    group_kit_one(1, 50, "user");
+    send("a");
+    struct apiq_item *a = group_kit_pull();
+    struct api_message m = fakehost_request(2, 10, rig_note.subjects[0], "_INBOX.r", "late");
+    m.origin.user = "bob";
+    m.origin.client = "bob";
+    m.now = rig.now.t - 1500 * CLOCK_MS;
+    api_receive(rig.api, &rig_note, &m);
+    assert_int_equal(group_kit_counts("g").queued_current, 1);
+    group_kit_done(a);
+    struct apiq_item *late = group_kit_pull();
+    assert_int_equal(late->late_ns, 0);
+    assert_int_equal(late->pulled_ns - late->pushed_ns, 0);
+    group_kit_done(late);
+    rig_step_all();
+    assert_string_equal(rig.ran, "alate");
+}
+
 static void
 test_group_room_that_comes_at_once_is_used_at_once(void **state)
 {
@@ -270,6 +294,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, group_kit_set_up, group_kit_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_group_let_in_needs_room_in_the_queue_and_evicts_nothing),
+        TEST(test_group_what_was_parked_is_not_late_when_it_is_let_in),
         TEST(test_group_room_that_comes_at_once_is_used_at_once),
         TEST(test_group_requests_of_one_order_key_stay_in_order_across_groups),
         TEST(test_group_changes_take_effect_with_requests_parked),
