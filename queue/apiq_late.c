@@ -55,12 +55,17 @@ has_few_flows(const struct apiq_lv *lv)
     return true;
 }
 
+static bool
+holds_late_at(const struct apiq_lv *lv, int64_t now)
+{
+    return is_reading_up(lv, now) && lv->hold_from <= now && now < lv->hold_until &&
+           has_few_flows(lv);
+}
+
 bool
 apiq_holds_late(const struct apiq *q, const struct apiq_lv *lv)
 {
-    int64_t now = clock_now(&q->clk);
-    return is_reading_up(lv, now) && lv->hold_from <= now && now < lv->hold_until &&
-           has_few_flows(lv);
+    return lv->late_until != 0 && holds_late_at(lv, clock_now(&q->clk));
 }
 
 bool
@@ -69,33 +74,33 @@ apiq_is_crowded(const struct apiq_flow *f)
     return f->depth >= HOLD_CROWD;
 }
 
-struct apiq_flow *
-apiq_unheld(const struct apiq_lv *lv)
+/* The first flow with something that is not stale nor, where late ones are held, of a late crowd.
+ */
+static struct apiq_flow *
+first_unheld(const struct apiq_lv *lv, bool holds_late)
 {
     for (struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
         struct apiq_flow *f = flow_at(n);
-        if (apiq_is_crowded(f) ? flow_prompt(f) != NULL : f->n_stale < f->runnable) {
+        bool by_prompt = holds_late && apiq_is_crowded(f);
+        if (by_prompt ? flow_prompt(f) != NULL : f->n_stale < f->runnable) {
             return f;
         }
     }
     return NULL;
 }
 
+struct apiq_flow *
+apiq_unheld(const struct apiq_lv *lv)
+{
+    return first_unheld(lv, true);
+}
+
 bool
 apiq_is_held(const struct apiq *q, const struct apiq_lv *lv)
 {
-    if (apiq_holds_late(q, lv)) {
-        return apiq_unheld(lv) == NULL;
-    }
-    if (!is_reading_up(lv, clock_now(&q->clk)) || !has_few_flows(lv)) {
-        return false;
-    }
-    for (struct list_node *n = lv->turns.next; n != &lv->turns; n = n->next) {
-        if (flow_at(n)->n_stale < flow_at(n)->runnable) {
-            return false;
-        }
-    }
-    return true;
+    int64_t now = clock_now(&q->clk);
+    return is_reading_up(lv, now) && has_few_flows(lv) &&
+           first_unheld(lv, holds_late_at(lv, now)) == NULL;
 }
 
 int64_t

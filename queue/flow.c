@@ -185,35 +185,37 @@ oldest_runnable(struct apiq_flow *f)
 }
 
 static struct apiq_item *
-newest_runnable(struct apiq_flow *f)
+last_of(struct list_node *list)
 {
-    if (list_is_empty(&f->woken)) {
-        return ready_item(f->fresh.prev);
+    return list_is_empty(list) ? NULL : ready_item(list->prev);
+}
+
+/* The one that came later; either may be NULL. */
+static struct apiq_item *
+newer_of(struct apiq_item *a, struct apiq_item *b)
+{
+    if (a == NULL || b == NULL) {
+        return a != NULL ? a : b;
     }
-    struct apiq_item *woken = ready_item(f->woken.prev);
-    if (list_is_empty(&f->fresh)) {
-        return woken;
-    }
-    struct apiq_item *fresh = ready_item(f->fresh.prev);
-    return fresh->seq > woken->seq ? fresh : woken;
+    return a->seq > b->seq ? a : b;
 }
 
 static struct apiq_item *
-last_prompt(struct list_node *list)
+newest_runnable(struct apiq_flow *f)
 {
-    struct apiq_item *it = list_is_empty(list) ? NULL : ready_item(list->prev);
+    return newer_of(last_of(&f->fresh), last_of(&f->woken));
+}
+
+static struct apiq_item *
+unless_late(struct apiq_item *it)
+{
     return it != NULL && it->late_ns == 0 ? it : NULL;
 }
 
 struct apiq_item *
 flow_prompt(struct apiq_flow *f)
 {
-    struct apiq_item *fresh = last_prompt(&f->fresh);
-    struct apiq_item *woken = last_prompt(&f->woken);
-    if (fresh == NULL || woken == NULL) {
-        return fresh != NULL ? fresh : woken;
-    }
-    return fresh->seq > woken->seq ? fresh : woken;
+    return newer_of(unless_late(last_of(&f->fresh)), unless_late(last_of(&f->woken)));
 }
 
 struct apiq_item *
